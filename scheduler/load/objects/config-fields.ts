@@ -2,15 +2,14 @@ import { isMap } from 'yaml';
 import { freeRecord } from '../../model/yaml/free-value.ts';
 import { has, implies, keeping } from '../../model/yaml/field-rules.ts';
 import {
-  BAD,
   childOf,
   fields,
   flag,
+  mapped,
   optional,
   record,
   required,
   type Shape,
-  shape,
   text,
 } from '../../model/yaml/shape.ts';
 import { keyPlaces } from './field-places.ts';
@@ -50,12 +49,9 @@ const configFields = keeping(
 );
 
 /** A Config's spec with the place of each key. */
-export const configSpec: Shape<ConfigObject> = shape(
-  () => configFields.schema,
-  (node, path, reading) => {
-    const read = configFields(node, path, reading);
-    if (read === BAD) return BAD;
-    const { siteSelector, fixed = false, ...rest } = read;
+export const configSpec: Shape<ConfigObject> = mapped(
+  configFields,
+  ({ siteSelector, fixed = false, ...rest }, node, _path, reading) => {
     const values = isMap(node) ? childOf(node, 'values') : null;
     return {
       ...rest,

@@ -17,6 +17,7 @@ import {
   fields,
   flag,
   list,
+  mapped,
   name,
   narrowed,
   objectName,
@@ -134,30 +135,22 @@ const repositoryFields = (about: string) =>
   );
 
 /** @param about describes the path in the repository */
-const repositoryFolder = (about: string): Shape<RepositoryFolder> => {
-  const inner = repositoryFields(about);
-  return shape(
-    () => inner.schema,
-    (node, path, reading) => {
-      const read = inner(node, path, reading);
-      if (read === BAD) return BAD;
-      return { repo: read.repo, revision: toRevision(read.branch, read.ref), path: read.path };
-    },
-  );
-};
+const repositoryFolder = (about: string): Shape<RepositoryFolder> =>
+  mapped(repositoryFields(about), ({ repo, branch, ref, path }) => ({
+    repo,
+    revision: toRevision(branch, ref),
+    path,
+  }));
 
 const toRevision = (branch: string | undefined, ref: string | undefined): Revision => {
   if (branch !== undefined) return { kind: 'branch', name: branch };
   return ref === undefined ? { kind: 'head' } : { kind: 'any', name: ref };
 };
 
-const placedInput: Shape<KubernetesInput> = shape(
-  () => kubernetesInput.schema,
-  (node, path, reading) => {
-    const read = placed(kubernetesInput)(node, path, reading);
-    return read === BAD ? BAD : { ...toKubernetesInput(read.value), at: read.at };
-  },
-);
+const placedInput: Shape<KubernetesInput> = mapped(placed(kubernetesInput), ({ value, at }) => ({
+  ...toKubernetesInput(value),
+  at,
+}));
 
 const targetFields = fields({
   name: required(name, TARGET.name),
@@ -192,21 +185,16 @@ const targetFields = fields({
   ),
 });
 
-const target: Shape<Omit<WorkloadTarget, 'at'>> = shape(
-  () => targetFields.schema,
-  (node, path, reading) => {
-    const read = targetFields(node, path, reading);
-    if (read === BAD) return BAD;
-    const { siteInputs, siteConfig, namespace, ...rest } = read;
-    return {
-      ...rest,
-      ...defined({
-        namespace,
-        siteInputs: siteInputs.length > 0 ? siteInputs : undefined,
-        siteConfig: siteConfig || undefined,
-      }),
-    };
-  },
+const target: Shape<Omit<WorkloadTarget, 'at'>> = mapped(
+  targetFields,
+  ({ siteInputs, siteConfig, namespace, ...rest }) => ({
+    ...rest,
+    ...defined({
+      namespace,
+      siteInputs: siteInputs.length > 0 ? siteInputs : undefined,
+      siteConfig: siteConfig || undefined,
+    }),
+  }),
 );
 
 /** Default templates of a cluster type: the simplest that work for its target. */

@@ -5,6 +5,7 @@ import {
   type Bad,
   fields,
   list,
+  mapped,
   name,
   objectName,
   oneOf,
@@ -14,7 +15,6 @@ import {
   required,
   type Schema,
   type Shape,
-  shape,
   text,
   withSchema,
 } from '../../model/yaml/shape.ts';
@@ -78,13 +78,11 @@ const targetFields = fields({
   configSchemas: optional(list(text), [], TARGET.configSchemas),
 });
 
-const target: Shape<Omit<WorkloadTarget, 'at'>> = shape(
-  () => targetFields.schema,
-  (node, path, reading) => {
-    const read = targetFields(node, path, reading);
-    return read === BAD ? BAD : { ...read, dependsOn: [], critical: false };
-  },
-);
+const target: Shape<Omit<WorkloadTarget, 'at'>> = mapped(targetFields, (read) => ({
+  ...read,
+  dependsOn: [],
+  critical: false,
+}));
 
 /** Identical in both groups. */
 export const schedulingPolicy: KindReader = kindReader(

@@ -9,6 +9,7 @@ import {
   count,
   fields,
   flag,
+  mapped,
   name,
   narrowed,
   objectName,
@@ -28,13 +29,7 @@ import { window } from './window-shape.ts';
 const durationText = textLike(DURATION, 'is not a duration', 'Write it like 30m, 12h, 14d or 2w');
 
 /** A duration as text, read as seconds. */
-const seconds: Shape<number> = shape(
-  () => durationText.schema,
-  (node, path, reading) => {
-    const value = durationText(node, path, reading);
-    return value === BAD ? BAD : (durationSeconds(value) ?? BAD);
-  },
-);
+const seconds: Shape<number> = mapped(durationText, (value) => durationSeconds(value) ?? BAD);
 
 const percent = between(1, 100);
 const number = between(1, 1_000_000);

@@ -3,7 +3,7 @@ import { isRecord } from '#bundles/is-record';
 import { parseJson } from '#bundles/json/parse-json';
 import { yamlFault } from '#bundles/json/yaml-fault';
 import type { Value } from '../../model/model.ts';
-import { BAD, refuse, type Shape, shape, text } from '../../model/yaml/shape.ts';
+import { mapped, refuse, type Shape, text } from '../../model/yaml/shape.ts';
 
 const MAX_SCHEMA = 512 * 1024;
 
@@ -33,19 +33,8 @@ const asSchema = (value: unknown): { schema: Value } | { error: string } =>
     ? { schema: value as Value }
     : { error: 'a schema is a mapping, true or false' };
 
-export const schemaText: Shape<Value> = shape(
-  () => text.schema,
-  (node, path, reading) => {
-    const source = text(node, path, reading);
-    if (source === BAD) return BAD;
-    const parsed = parseSchemaText(source);
-    if ('schema' in parsed) return parsed.schema;
-    return refuse(
-      reading,
-      node,
-      `${path} is not a JSON Schema: ${parsed.error}`,
-      undefined,
-      'SCHEMA_INVALID',
-    );
-  },
-);
+export const schemaText: Shape<Value> = mapped(text, (source, node, path, reading) => {
+  const parsed = parseSchemaText(source);
+  if ('schema' in parsed) return parsed.schema;
+  return refuse(reading, node, `${path} is not a JSON Schema: ${parsed.error}`, undefined, 'SCHEMA_INVALID');
+});

@@ -1,6 +1,6 @@
 import {
-  BAD,
   fields,
+  mapped,
   name,
   narrowed,
   objectName,
@@ -10,7 +10,6 @@ import {
   refuse,
   required,
   type Shape,
-  shape,
   shortList,
   text,
   textLike,
@@ -30,11 +29,9 @@ const channel = textLike(
 const NAMES = ['site', 'agent'] as const;
 
 /** Labels of a site or agent, without the keys that select by name. */
-const siteLabels: Shape<Readonly<Record<string, string>>> = shape(
-  record(text).schema,
-  (node, path, reading) => {
-    const read = record(text)(node, path, reading);
-    if (read === BAD) return BAD;
+const siteLabels: Shape<Readonly<Record<string, string>>> = mapped(
+  record(text),
+  (read, node, path, reading) => {
     const taken = NAMES.find((key) => Object.hasOwn(read, key));
     return taken === undefined
       ? read

@@ -6,6 +6,7 @@ import {
   count,
   fields,
   flag,
+  mapped,
   narrowed,
   oneOf,
   optional,
@@ -103,13 +104,8 @@ const limitTable = fields({
   ),
 });
 
-const limitFields: Shape<Partial<Limits>> = shape(
-  () => limitTable.schema,
-  (node, path, reading) => {
-    const read = limitTable(node, path, reading);
-    if (read === BAD) return BAD;
-    return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
-  },
+const limitFields: Shape<Partial<Limits>> = mapped(limitTable, (read) =>
+  Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined)),
 );
 
 /** The spec of a Workspace: what the platform grants one team beyond the defaults. */

@@ -44,19 +44,23 @@ export const withSchema = <R extends object>(
   };
 };
 
+/** Makes another value of what `like` reads. `make` also checks what a schema cannot express. */
+export const mapped = <T, U>(
+  like: Shape<T>,
+  make: (value: T, node: Node | null, path: string, reading: Reading) => Bad | U,
+  schema = () => like.schema,
+): Shape<U> =>
+  shape(schema, (node, path, reading) => {
+    const value = like(node, path, reading);
+    return value === BAD ? BAD : make(value, node, path, reading);
+  });
+
 /** Restricts `like` to values that `judge` accepts; `rule` is that restriction as a schema. */
 export const narrowed = <T>(
   like: Shape<T>,
   rule: Schema,
   judge: (value: T, node: Node | null, path: string, reading: Reading) => Bad | T,
-): Shape<T> =>
-  shape(
-    () => and(like.schema, rule),
-    (node, path, reading) => {
-      const value = like(node, path, reading);
-      return value === BAD ? BAD : judge(value, node, path, reading);
-    },
-  );
+): Shape<T> => mapped(like, judge, () => and(like.schema, rule));
 
 /** The same shape with a rule in its schema that the caller checks after reading. */
 export const ruled = <T>(like: Shape<T>, rule: Schema): Shape<T> => narrowed(like, rule, (value) => value);
@@ -343,13 +347,7 @@ export const childOf = (map: YAMLMap, key: string): Node | null => {
 
 /** Adds the place of the value to a shape. */
 export const placed = <T>(inner: Shape<T>): Shape<{ readonly value: T; readonly at: Place }> =>
-  shape(
-    () => inner.schema,
-    (node, path, reading) => {
-      const value = inner(node, path, reading);
-      return value === BAD ? BAD : { value, at: placeIn(reading, node) };
-    },
-  );
+  mapped(inner, (value, node, _path, reading) => ({ value, at: placeIn(reading, node) }));
 
 /** Describes a node in messages. */
 export const kindOf = (node: Node | null | undefined): string => {
