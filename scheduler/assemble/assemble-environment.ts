@@ -1,3 +1,4 @@
+import type { Digest } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
 import type { CandidateSource } from '#bundles/formats/statements/predicates';
 import { inParallel } from '#bundles/in-parallel';
@@ -81,24 +82,29 @@ export const assembleEnvironment = async (
 
 /** The bundle of an earlier run with the same inputs, or a new one, which is kept for the next run. */
 const buildOrRecall = (
-  { kept, platform, definitions, memory }: AssembleInput,
+  input: AssembleInput,
   signal: AbortSignal,
-): ((input: BundleInput) => Promise<BuiltBundle>) => {
-  if (!kept) return (input) => buildBundle(input, signal);
+): ((own: BundleInput) => Promise<BuiltBundle>) => {
+  const { kept, platform, definitions } = input;
+  if (!kept) return (own) => buildBundle(own, signal);
   const digests = inputDigests(platform, definitions);
-  let cache: Promise<ManifestCache> | undefined;
-  /** A memory has the manifests of the build before. */
-  const withManifests = async (input: BundleInput): Promise<BundleInput> =>
-    memory ? input : { ...input, manifests: await (cache ??= kept.manifests.cacheOf(digests.common)) };
-  return async (input) => {
-    const inputs = canRecall(input) ? digests.of(input) : undefined;
-    const same = inputs && (await recallBundle(kept, input, inputs));
+  return async (own) => {
+    const inputs = canRecall(own) ? digests.of(own) : undefined;
+    const same = inputs && (await recallBundle(kept, own, inputs));
     if (same) return same;
-    const built = await buildBundle(await withManifests(input), signal);
-    if (inputs) await rememberBundle(kept, input, inputs, built);
+    const built = await buildBundle(await withManifests(input, own, digests.common), signal);
+    if (inputs) await rememberBundle(kept, own, inputs, built);
     return built;
   };
 };
+
+/** Adds the manifests that earlier runs prepared. A memory has those of the build before. */
+const withManifests = async (
+  { kept, memory }: AssembleInput,
+  own: BundleInput,
+  common: Digest | undefined,
+): Promise<BundleInput> =>
+  kept && common && !memory ? { ...own, manifests: await kept.manifests.cacheOf(common) } : own;
 
 /**
  * The environment with packages held for reasons outside of their content: bundles that have some are made again.
@@ -112,11 +118,13 @@ export const holdPackages = async (
 ): Promise<EnvironmentBuild> => {
   if (holds.size === 0) return built;
   const inputOf = bundleInputs(input);
+  const common = input.kept && inputDigests(input.platform, input.definitions).common;
   const bundleOf = async (one: BuiltBundle): Promise<BuiltBundle> => {
-    const own = holds.get(one.clusterType.name);
-    if (!own) return one;
+    const held = holds.get(one.clusterType.name);
+    if (!held) return one;
     signal.throwIfAborted();
-    return await buildBundle({ ...inputOf(one.clusterType), holds: own }, signal);
+    const own = await withManifests(input, inputOf(one.clusterType), common);
+    return await buildBundle({ ...own, holds: held }, signal);
   };
   return withCandidate(input, await inParallel(built.bundles, input.workers, bundleOf, signal));
 };

@@ -1,10 +1,11 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
+import { constants, statSync } from 'node:fs';
 import { access, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { type Digest, digestFromHex, hexOf } from '../../digest.ts';
 import { toFleetError } from '../../errors.ts';
+import { readSmallFile } from '../archive/read-small-file.ts';
 import type { BlobStore } from './blobs.ts';
 import { CHUNK } from './chunk-buffers.ts';
 import { readWhole } from './read-span.ts';
@@ -36,7 +37,7 @@ const POOLED: Disk = {
   },
 };
 
-/** Through the thread pool a small file takes ten times as long, and a build reads thousands. */
+/** Without the thread pool: a build reads thousands of small files. */
 const DIRECT: Disk = {
   size: async (path) => {
     await pause();
@@ -45,13 +46,7 @@ const DIRECT: Disk = {
   },
   readSmall: async (path) => {
     await pause();
-    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      const found = fstatSync(file);
-      return found.isFile() && found.size <= CHUNK ? readFileSync(file) : undefined;
-    } finally {
-      closeSync(file);
-    }
+    return readSmallFile(path, CHUNK);
   },
 };
 

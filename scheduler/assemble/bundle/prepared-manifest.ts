@@ -57,5 +57,13 @@ export type ManifestInput = {
   readonly bounds: ObjectBounds;
 };
 
-/** By all inputs of the result but the text, and by the text with a placeholder for the namespace. */
-export type ManifestCache = Map<string, Map<string, PreparedManifest>>;
+/** By the text with a placeholder for the namespace. */
+export type TextCache = Pick<Map<string, PreparedManifest>, 'clear' | 'get' | 'size'> & {
+  readonly set: (text: string, made: PreparedManifest) => unknown;
+};
+
+/** By all inputs of the result but the text. */
+export type ManifestCache = {
+  readonly get: (key: string) => TextCache | undefined;
+  readonly set: (key: string, texts: TextCache) => unknown;
+};

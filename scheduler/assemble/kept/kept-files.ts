@@ -1,8 +1,9 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { constants } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Digest } from '#bundles/digest';
+import { type Digest, digestOf, hexOf } from '#bundles/digest';
+import { readSmallFile } from '#bundles/formats/archive/read-small-file';
 import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { markUsed } from '../../load/sources/cache-use.ts';
 import { KEPT_RESULTS, openEntries, pruneResults } from '../../load/sources/prune-cache.ts';
@@ -21,6 +22,10 @@ export type KeptFiles = {
    */
   readonly write: (name: string, content: Buffer) => Promise<void>;
 };
+
+/** Name of the one file of results of a kind. @param about what the run reads, as JSON */
+export const keptName = (kind: 'manifests' | 'objects' | 'renderings', about: unknown): string =>
+  `${kind}-${hexOf(digestOf(JSON.stringify(about)))}`;
 
 /**
  * @param secret of the bundle key
@@ -64,13 +69,7 @@ const MAX_BYTES = 64 << 20;
  */
 const readKept = (path: string): Buffer => {
   try {
-    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
-    try {
-      const found = fstatSync(file);
-      return found.isFile() && found.size <= MAX_BYTES ? readFileSync(file) : Buffer.alloc(0);
-    } finally {
-      closeSync(file);
-    }
+    return readSmallFile(path, MAX_BYTES, constants.O_NOFOLLOW) ?? Buffer.alloc(0);
   } catch {
     return Buffer.alloc(0);
   }

@@ -1,15 +1,15 @@
 import { deserialize, serialize } from 'node:v8';
 import { defined } from '#bundles/defined';
-import { type Digest, digestOf, hexOf } from '#bundles/digest';
-import type { ManifestCache, PreparedManifest } from '../bundle/prepared-manifest.ts';
-import type { KeptFiles } from './kept-files.ts';
+import { type Digest, digestOf } from '#bundles/digest';
+import type { ManifestCache, PreparedManifest, TextCache } from '../bundle/prepared-manifest.ts';
+import { type KeptFiles, keptName } from './kept-files.ts';
 import { hasUrlWithUser } from './kept-objects.ts';
 import { fromPlainError, type PlainError, toPlainError } from './plain-error.ts';
 
 /** Prepared manifests between runs, in one file: a bundle of which one value changed has the same manifests of applications. */
 export type KeptManifests = {
   /**
-   * A cache that also finds what earlier runs prepared. The file is read by the first call: a run that builds no bundle does not need it.
+   * A cache that also finds what earlier runs prepared; the same one for the same digest. The first call reads the file: a run that builds no bundle does not need it.
    * @param common digest of all inputs that the cache's own keys do not have
    */
   readonly cacheOf: (common: Digest) => Promise<ManifestCache>;
@@ -25,7 +25,8 @@ const MAX_BYTES = 32 << 20;
 
 /** @param about what the run reads: each platform and choice of environments has a file of its own */
 export const openKeptManifests = (files: KeptFiles, about: unknown): KeptManifests => {
-  const name = `manifests-${hexOf(digestOf(JSON.stringify(about)))}`;
+  const name = keptName('manifests', about);
+  const caches = new Map<Digest, ManifestCache>();
   let entries: Promise<Entries> | undefined;
   let isNew = false;
   const read = async (): Promise<Entries> => {
@@ -35,7 +36,9 @@ export const openKeptManifests = (files: KeptFiles, about: unknown): KeptManifes
   return {
     cacheOf: async (common) => {
       const known = await (entries ??= read());
-      return new CacheOf(common, known, () => (isNew = true));
+      const cache = caches.get(common) ?? cacheOver(common, known, () => (isNew = true));
+      caches.set(common, cache);
+      return cache;
     },
     save: async () => {
       const known = await entries;
@@ -52,57 +55,48 @@ export const openKeptManifests = (files: KeptFiles, about: unknown): KeptManifes
   };
 };
 
-class CacheOf extends Map<string, Map<string, PreparedManifest>> implements ManifestCache {
-  readonly #textsOf: (key: string) => Texts;
+const cacheOver = (common: Digest, entries: Entries, onNew: () => void): ManifestCache => {
+  const known = new Map<string, TextCache>();
+  return {
+    get: (key) => {
+      const texts = known.get(key) ?? textsOver(`${common}\0${key}`, entries, onNew);
+      known.set(key, texts);
+      return texts;
+    },
+    set: (key, texts) => known.set(key, texts),
+  };
+};
 
-  constructor(common: Digest, entries: Entries, onNew: () => void) {
-    super();
-    this.#textsOf = (key) => new Texts(`${common}\0${key}`, entries, onNew);
-  }
-
-  override get(key: string): Texts {
-    const known = super.get(key) as Texts | undefined;
-    const texts = known ?? this.#textsOf(key);
-    if (!known) this.set(key, texts);
-    return texts;
-  }
-}
-
-class Texts extends Map<string, PreparedManifest> {
-  readonly #key: string;
-  readonly #entries: Entries;
-  readonly #onNew: () => void;
-
-  constructor(key: string, entries: Entries, onNew: () => void) {
-    super();
-    this.#key = key;
-    this.#entries = entries;
-    this.#onNew = onNew;
-  }
-
-  override get(text: string): PreparedManifest | undefined {
-    const known = super.get(text);
-    if (known) return known;
-    const digest = digestOf(`${this.#key}\0${text}`);
-    const entry = this.#entries.get(digest);
+const textsOver = (key: string, entries: Entries, onNew: () => void): TextCache => {
+  const known = new Map<string, PreparedManifest>();
+  const nameOf = (text: string): Digest => digestOf(`${key}\0${text}`);
+  const recall = (text: string): PreparedManifest | undefined => {
+    const name = nameOf(text);
+    const entry = entries.get(name);
     if (!entry) return undefined;
-    this.#entries.delete(digest);
-    this.#entries.set(digest, entry);
+    entries.delete(name);
+    entries.set(name, entry);
     const found = fromPlain(deserialize(entry) as Plain);
-    super.set(text, found);
+    known.set(text, found);
     return found;
-  }
-
-  override set(text: string, made: PreparedManifest): this {
-    const entry = serialize(toPlain(made));
-    // As of kept objects, the cache gets no passwords.
-    if (!made.secrets?.plain.length && !hasUrlWithUser(entry)) {
-      this.#entries.set(digestOf(`${this.#key}\0${text}`), entry);
-      this.#onNew();
-    }
-    return super.set(text, made);
-  }
-}
+  };
+  return {
+    get: (text) => known.get(text) ?? recall(text),
+    set: (text, made) => {
+      const entry = serialize(toPlain(made));
+      // As of kept objects, the cache gets no passwords.
+      if (!made.secrets?.plain.length && !hasUrlWithUser(entry)) {
+        entries.set(nameOf(text), entry);
+        onNew();
+      }
+      known.set(text, made);
+    },
+    get size() {
+      return known.size;
+    },
+    clear: () => known.clear(),
+  };
+};
 
 type Plain = Omit<PreparedManifest, 'objects' | 'suspects'> & {
   readonly objects: ReturnType<PreparedManifest['objects']>;

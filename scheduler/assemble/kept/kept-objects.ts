@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { deserialize, serialize } from 'node:v8';
-import { type Digest, digestOf, hexOf } from '#bundles/digest';
+import { type Digest, digestOf } from '#bundles/digest';
 import type { ParsedFiles } from '../../load/sources/parsed-files.ts';
-import type { KeptFiles } from './kept-files.ts';
+import { type KeptFiles, keptName } from './kept-files.ts';
 
 /** The objects of a platform's files between runs, in one file. */
 export type KeptObjects = {
@@ -16,7 +16,7 @@ type Entry = { readonly digest: Digest; readonly content: Buffer };
 
 /** @param about what the run reads: each platform and choice of environments has a file of its own */
 export const openKeptObjects = async (files: KeptFiles, about: unknown): Promise<KeptObjects> => {
-  const name = `objects-${hexOf(digestOf(JSON.stringify(about)))}`;
+  const name = keptName('objects', about);
   const content = await files.read(name);
   const before = content ? (deserialize(content) as ReadonlyMap<string, Entry>) : new Map<string, Entry>();
   const now = new Map<string, Entry>();

@@ -1,5 +1,5 @@
-import { type Digest, digestOf, hexOf } from '#bundles/digest';
-import type { KeptFiles } from './kept-files.ts';
+import type { Digest } from '#bundles/digest';
+import { type KeptFiles, keptName } from './kept-files.ts';
 
 /**
  * Digests of the inputs (type-digests.ts) of cluster types whose packages were rendered without an error and define no kinds. A later run with the
@@ -14,7 +14,7 @@ export type KeptRenderings = {
 
 /** @param about what the run reads: each platform and choice of environments has a file of its own */
 export const openKeptRenderings = async (files: KeptFiles, about: unknown): Promise<KeptRenderings> => {
-  const name = `renderings-${hexOf(digestOf(JSON.stringify(about)))}`;
+  const name = keptName('renderings', about);
   const content = await files.read(name);
   const before = new Set(content ? (JSON.parse(content.toString('utf8')) as readonly Digest[]) : []);
   const now = new Set<Digest>();

@@ -9,6 +9,7 @@ import { digestOf } from '../../../bundles/digest.ts';
 import { formatError } from '../../../bundles/errors.ts';
 import { openBlobDirectory } from '../../../bundles/formats/layout/blob-directory.ts';
 import { canonicalBytes } from '../../../bundles/json/canonical.ts';
+import type { TextCache } from '../../../scheduler/assemble/bundle/prepared-manifest.ts';
 import type { EnvironmentBuild } from '../../../scheduler/assemble/environment-build.ts';
 import { openKeptBundles } from '../../../scheduler/assemble/kept/kept-bundles.ts';
 import { openKeptFiles } from '../../../scheduler/assemble/kept/kept-files.ts';
@@ -111,25 +112,21 @@ const counting = (places: Places) => {
   let [found, rendered, prepared, taken] = [0, 0, 0, 0];
   const cacheOf: Places['manifests']['cacheOf'] = async (common) => {
     const cache = await places.manifests.cacheOf(common);
-    const textsOf = cache.get.bind(cache);
-    cache.get = (key) => {
-      const texts = textsOf(key);
-      if (!texts || Object.hasOwn(texts, 'get')) return texts;
-      const get = texts.get.bind(texts);
-      const set = texts.set.bind(texts);
-      texts.get = (text) => {
-        const known = get(text);
+    return { ...cache, get: (key) => counted(cache.get(key)) };
+  };
+  const counted = (texts: TextCache | undefined): TextCache | undefined =>
+    texts && {
+      ...texts,
+      get: (text) => {
+        const known = texts.get(text);
         if (known) taken += 1;
         return known;
-      };
-      texts.set = (text, made) => {
+      },
+      set: (text, made) => {
         prepared += 1;
-        return set(text, made);
-      };
-      return texts;
+        return texts.set(text, made);
+      },
     };
-    return cache;
-  };
   const has: Places['renderings']['has'] = (rendering) => {
     const isKnown = places.renderings.has(rendering);
     if (isKnown) rendered += 1;
@@ -140,14 +137,14 @@ const counting = (places: Places) => {
     if (result !== undefined) found += 1;
     return result;
   };
-  const counted: Places = {
+  const countedPlaces: Places = {
     ...places,
     bundles: { ...places.bundles, find },
     renderings: { ...places.renderings, has },
     manifests: { ...places.manifests, cacheOf },
   };
   return {
-    places: counted,
+    places: countedPlaces,
     found: () => found,
     rendered: () => rendered,
     prepared: () => prepared,

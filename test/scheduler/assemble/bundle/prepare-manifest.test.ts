@@ -3,7 +3,7 @@ import { parseAllDocuments } from 'yaml';
 import { digestOf } from '#bundles/digest';
 import { type FleetError, formatError } from '#bundles/errors';
 import { prepareManifest } from '../../../../scheduler/assemble/bundle/prepare-manifest.ts';
-import type { ManifestCache } from '../../../../scheduler/assemble/bundle/prepared-manifest.ts';
+import type { ManifestCache, TextCache } from '../../../../scheduler/assemble/bundle/prepared-manifest.ts';
 import { UNBOUNDED } from '../../../../scheduler/assemble/bundle/tenancy.ts';
 
 const IMAGE = `nginx@${digestOf('nginx')}`;
@@ -40,7 +40,7 @@ const prepare = (content: Buffer | string, namespace: string, cache: ManifestCac
 };
 
 test('a manifest prepared from the cache for another namespace has the same bytes and positions as without cache', () => {
-  const shared: ManifestCache = new Map();
+  const shared = new Map<string, TextCache>();
   for (const namespace of [
     'dev-edge-shop-web',
     'dev-kiosk-shop-we',
