@@ -7,8 +7,8 @@ const EXPOSED = 0o027;
 const GROUP_READ_ONLY = 0o040;
 
 /**
- * Refuses an unencrypted key file that others can read or change. Pipes and sockets pass; the reader refuses a folder. On Windows,
- * where modes do not show who has access, nothing is checked.
+ * Refuses an unencrypted key file that others can read or change. Pipes and sockets pass; the reader refuses a folder. On Windows the check
+ * is skipped: file modes there do not reflect access rights.
  * @param otherwise advice for file systems without permissions
  * @throws FleetError PERMISSION
  */
