@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { Args, Flags } from '@oclif/core';
-import { toFleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../hub/open-hub.ts';
 import { checkChanges, decidesInRepository } from '../../hub/promote/values/change-values.ts';
 import { toSelected } from '../../hub/promote/values/decide-in-repository.ts';
+import { readCsvFile } from '../../hub/sites/csv.ts';
 import { listSites } from '../../hub/sites/list-sites.ts';
 import { readValuesCsv } from '../../hub/sites/values-csv.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
@@ -35,7 +34,7 @@ export default class SitesImport extends FleetCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SitesImport);
     const configuration = await readConfiguration(flags, process.cwd());
-    const text = await readText(args.csv);
+    const text = await readCsvFile(args.csv);
     await using hub = await openHub(configuration, { by: personAndReason(flags) });
     const sites = await listSites(hub.store.db, hub.store.fleet);
     const options = {
@@ -59,11 +58,3 @@ export default class SitesImport extends FleetCommand {
     return await setInRepository(hub, terms, speaker);
   }
 }
-
-const readText = async (file: string): Promise<string> => {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw toFleetError(error, `reading ${file}`);
-  }
-};

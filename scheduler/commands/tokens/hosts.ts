@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { Args, Flags } from '@oclif/core';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { type Hosts, parseHosts } from '#bundles/formats/medium/hosts';
@@ -6,6 +6,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { auditLog } from '../../hub/http/audit-log.ts';
 import { hasNoSites, openHub } from '../../hub/open-hub.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
+import { readCsvFile } from '../../hub/sites/csv.ts';
 import { createToken } from '../../hub/sites/tokens/create-token.ts';
 import { channelsOf, readHostsCsv } from '../../hub/sites/tokens/read-hosts-csv.ts';
 import { parseLife } from '../../hub/sites/tokens/token-life.ts';
@@ -37,7 +38,7 @@ export default class TokensHosts extends FleetCommand {
     const { args, flags } = await this.parse(TokensHosts);
     const now = this.readNow(flags.now);
     const expires = new Date(now.getTime() + parseLife(flags.expires));
-    const hosts = readHostsCsv(await readCsv(args.csv), args.csv);
+    const hosts = readHostsCsv(await readCsvFile(args.csv), args.csv);
     const configuration = await readConfiguration(flags, process.cwd());
     await using hub = await openHub(configuration, {
       create: await hasNoSites(configuration),
@@ -77,14 +78,6 @@ export default class TokensHosts extends FleetCommand {
     };
   }
 }
-
-const readCsv = async (file: string): Promise<string> => {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw toFleetError(error, `reading ${file}`);
-  }
-};
 
 /** @throws FleetError USAGE if the file exists: its tokens may not have been used yet */
 const claim = async (file: string): Promise<void> => {

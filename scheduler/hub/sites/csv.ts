@@ -1,6 +1,20 @@
-import { FleetError, type Place } from '#bundles/errors';
+import { isUtf8 } from 'node:buffer';
+import { readFile } from 'node:fs/promises';
+import { FleetError, type Place, toFleetError } from '#bundles/errors';
 
 export type CsvRow = { readonly line: number; readonly cells: readonly string[] };
+
+/** Text of a file of CSV. @throws FleetError FIELD_INVALID for another encoding than UTF-8, in which spreadsheets save by default; SOURCE_MISSING or as the system says */
+export const readCsvFile = async (file: string): Promise<string> => {
+  const bytes = await readFile(file).catch((error: unknown) => {
+    throw toFleetError(error, `reading ${file}`);
+  });
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  throw new FleetError('FIELD_INVALID', 'this is not text in UTF-8', {
+    at: { file },
+    hint: 'Save it as "CSV UTF-8": in another encoding letters like ä would become other letters',
+  });
+};
 
 /**
  * Reads CSV (RFC 4180), with commas or, as some spreadsheets write them, semicolons between fields. Empty lines are left out; a quoted

@@ -6,6 +6,7 @@ import AuditList from '../../../scheduler/commands/audit/list.ts';
 import SitesExport from '../../../scheduler/commands/sites/export.ts';
 import SitesImport from '../../../scheduler/commands/sites/import.ts';
 import SitesSet from '../../../scheduler/commands/sites/set.ts';
+import TokensHosts from '../../../scheduler/commands/tokens/hosts.ts';
 import { siteReference } from '../../../scheduler/load/releases/references.ts';
 import { readDocuments } from '../../../scheduler/load/releases/artifact.ts';
 import { ask, HOSTS, hubsAfter, type TestHub, testAgent } from '../hub/test-hub.ts';
@@ -185,3 +186,24 @@ it('sites import reports every invalid line of a CSV, and changes no site', asyn
   expect(await laidOut(hub)).toEqual(before);
   expect(err).toContain('3 values or sites do not fit, and no site was changed');
 });
+
+it.each([
+  ['the code page of a spreadsheet', Buffer.from('site,lineNumber\nMühle,7\n', 'latin1')],
+  ['UTF-16', Buffer.from('\uFEFFsite,lineNumber\nplant-1,7\n', 'utf16le')],
+])(
+  'sites import and tokens hosts refuse a CSV in %s, whose letters would become others',
+  async (_, bytes) => {
+    await using hub = await plants();
+    const before = await laidOut(hub);
+    const file = join(hub.path, 'list.csv');
+    await writeFile(file, bytes);
+    for (const ran of [
+      await run(hub, SitesImport, file),
+      await run(hub, TokensHosts, file, '--out', join(hub.path, 'hosts.json')),
+    ]) {
+      expect(ran.err).toContain(`${file}: FIELD_INVALID: this is not text in UTF-8. Save it as "CSV UTF-8"`);
+      expect(ran.code).toBe(3);
+    }
+    expect(await laidOut(hub)).toEqual(before);
+  },
+);
