@@ -76,7 +76,7 @@ export default class Doctor extends AgentCommand {
     return await this.reading(
       flags,
       async (agent, config) => {
-        const key = await loadKey(config.state);
+        const key = await loadKey(agent);
         const sources = { config, env: process.env };
         if (!isMedium) {
           await writeFileAtomically(path, await createSupportBundle(agent, key, sources, null), 0o600).catch(

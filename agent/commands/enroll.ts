@@ -152,6 +152,10 @@ export default class Enroll extends AgentCommand {
     );
     this.log(`  ${enrolled.fingerprint}`);
     this.log(`The request is ${enrolled.request} on ${medium}.`);
+    if (enrolled.replaced !== null)
+      this.say(
+        `Note: ${medium} had a request of ${wanted.site}/${wanted.agent} with the key ${enrolled.replaced}, which this one replaces. Where that is another machine, enrol one of the two under another name.`,
+      );
     this.log(
       wanted.token === undefined
         ? `Next: carry the medium to the platform team and tell them fingerprint and channel, ${formatChannel(wanted.channel)}.`

@@ -155,7 +155,7 @@ export default class PlugIn extends AgentCommand {
     const path = mountPoint(device);
     await writeProgress(device, { phase: 'reporting', taken });
     const { reported, machine } = await this.reading(flags, async (agent, config) => ({
-      reported: await reportOnto(agent, await loadKey(config.state), path, {
+      reported: await reportOnto(agent, await loadKey(agent), path, {
         isGone: () => isGone(device),
         config,
         env: process.env,

@@ -43,7 +43,7 @@ export const addRecipientToRequest = async (
 ): Promise<Identity> => {
   const { recipient } = JSON.parse(identity.request) as Request;
   return recipient === undefined
-    ? askWithRecipient(state, identity, await loadKey(state.directory), { now })
+    ? askWithRecipient(state, identity, await loadKey({ state, identity }), { now })
     : identity;
 };
 

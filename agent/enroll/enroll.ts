@@ -1,9 +1,14 @@
-import { access, constants, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { agentFolder, REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
-import { fingerprint } from '#bundles/trust/keys/key';
+import { readSmallFile } from '#bundles/formats/archive/read-small-file';
+import { fingerprint, type PublicKey } from '#bundles/trust/keys/key';
+import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { notWritable, writeOntoMedium } from '../acquire/blobs/write-onto-medium.ts';
 import type { Edge } from '../model/edge.ts';
+import type { Request } from '../model/request.ts';
 import { fullName } from '../store/identity.ts';
 import type { State } from '../store/state.ts';
 import { loadOrMakeRecipient } from '../hub/age-identity.ts';
@@ -18,7 +23,11 @@ export type Enrolled = {
   readonly request: string;
   /** false: a request existed, and it was written again. */
   readonly fresh: boolean;
+  /** Fingerprint of another key for which the medium had a request under this name; it was replaced. */
+  readonly replaced: string | null;
 };
+
+const MAX_REQUEST_BYTES = 64 << 10;
 
 /**
  * Creates this agent's key and writes an enrolment request onto a medium. A repeated call with the same arguments writes the
@@ -34,9 +43,22 @@ export const enroll = async (
   await checkWritable(medium);
   const { identity, key, fresh } = await takeIdentity(state, edge, identityRequest);
   const request = `${REQUESTS_FOLDER}/${agentFolder(fullName(identity))}.json`;
+  const replaced = otherKeyIn(join(medium, request), key.public);
   await writeOntoMedium(medium, request, Buffer.from(identity.request));
   const recipient = await loadOrMakeRecipient(state.directory);
-  return { fingerprint: fingerprint(key.public), recipient, request, fresh };
+  return { fingerprint: fingerprint(key.public), recipient, request, fresh, replaced };
+};
+
+/** Anybody may have written the file, so that one that cannot be read counts as none. */
+const otherKeyIn = (file: string, own: PublicKey): string | null => {
+  try {
+    const before = readSmallFile(file, MAX_REQUEST_BYTES, constants.O_NOFOLLOW);
+    if (!before) return null;
+    const { key } = parseCertificateRequest((JSON.parse(before.toString()) as Request).request);
+    return key.hint === own.hint ? null : fingerprint(key);
+  } catch {
+    return null;
+  }
 };
 
 const checkWritable = async (medium: string): Promise<void> => {

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { canonicalJson } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
@@ -13,7 +14,8 @@ import { appendEvent } from '../store/outbox/outbox.ts';
 import { findIdentity, fullName, type Identity, insertIdentity } from '../store/identity.ts';
 import type { State } from '../store/state.ts';
 import { loadOrMakeRecipient } from '../hub/age-identity.ts';
-import { loadOrMakeKey } from '../hub/agent-key.ts';
+import { loadKey, createKey } from '../hub/agent-key.ts';
+import { certificateFile } from '../hub/certificate.ts';
 import { askWithRecipient, recipientFields } from './ask-with-recipient.ts';
 import type { Request } from '../model/request.ts';
 
@@ -33,7 +35,7 @@ export type IdentityRequest = {
 
 /**
  * Creates this agent's key, age identity and request, or returns the existing ones for the same arguments.
- * @throws FleetError ALREADY_ENROLLED for other arguments, KEY_FORMAT, PERMISSION, DISK_FULL
+ * @throws FleetError ALREADY_ENROLLED for other arguments, KEY_MISSING, KEY_FORMAT, PERMISSION, DISK_FULL
  */
 export const takeIdentity = async (
   state: State,
@@ -42,11 +44,19 @@ export const takeIdentity = async (
 ): Promise<{ readonly identity: Identity; readonly key: SigningKey; readonly fresh: boolean }> => {
   const known = findIdentity(state);
   if (known) checkSame(known, identityRequest);
-  const key = await loadOrMakeKey(state.directory);
-  const identity = known
-    ? await askWithRecipient(state, known, key, { now: edge.now(), token: identityRequest.token })
-    : await insert(state, edge, identityRequest, key);
-  return { identity, key, fresh: known === undefined };
+  if (known) {
+    const key = await loadKey({ state, identity: known });
+    const { token } = identityRequest;
+    return {
+      identity: await askWithRecipient(state, known, key, { now: edge.now(), token }),
+      key,
+      fresh: false,
+    };
+  }
+  // That of a lost state has another key.
+  await rm(certificateFile(state.directory), { force: true });
+  const key = await createKey(state.directory);
+  return { identity: await insert(state, edge, identityRequest, key), key, fresh: true };
 };
 
 const insert = async (

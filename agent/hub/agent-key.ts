@@ -1,28 +1,58 @@
 import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
-import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/keys/key';
+import {
+  fingerprint,
+  generatePrivateKey,
+  loadSigningKey,
+  parsePublicKey,
+  type SigningKey,
+} from '#bundles/trust/keys/key';
+import type { Identity } from '../store/identity.ts';
+import type { State } from '../store/state.ts';
 import { readPrivateFile } from './read-private-file.ts';
 
 /** Path of the agent's private key: PKCS#8 PEM, mode 0600. */
 export const keyFile = (directory: string): string => join(directory, 'agent.key');
 
-/** @throws FleetError KEY_MISSING, KEY_FORMAT, PERMISSION */
-export const loadKey = async (directory: string): Promise<SigningKey> => {
-  const key = await findKey(directory);
-  if (key) return key;
-  throw keyMissing(directory);
+/** An enrolled agent, as far as its key is concerned. */
+type Owner = {
+  readonly state: Pick<State, 'directory'>;
+  readonly identity: Pick<Identity, 'key'>;
 };
 
-const keyMissing = (directory: string): FleetError =>
-  new FleetError('KEY_MISSING', `${keyFile(directory)} is not there`, {
-    hint: 'Restore it from a backup, or enrol again with an empty state directory',
-  });
+/** @throws FleetError KEY_MISSING, also for another key than the enrolled one; KEY_FORMAT, PERMISSION */
+export const loadKey = async (owner: Owner): Promise<SigningKey> => (await readKey(owner)).key;
 
-/** Creates the key unless an interrupted enrolment left one. */
-export const loadOrMakeKey = async (directory: string): Promise<SigningKey> => {
-  const known = await findKey(directory);
-  if (known) return known;
+/** The key as PEM, for TLS. @throws FleetError as loadKey */
+export const loadKeyText = async (owner: Owner): Promise<string> => (await readKey(owner)).text;
+
+const readKey = async ({ state: { directory }, identity }: Owner) => {
+  const file = keyFile(directory);
+  try {
+    const text = await readPrivateFile(file, 'the key of this agent');
+    if (text === undefined) throw new FleetError('KEY_MISSING', `${file} is not there`, { hint: WAY_OUT });
+    const key = loadSigningKey(text);
+    const enrolled = parsePublicKey(identity.key);
+    if (key.public.hint === enrolled.hint) return { key, text };
+    throw new FleetError(
+      'KEY_MISSING',
+      `the key in ${file} has the fingerprint ${fingerprint(key.public)}, and this agent was enrolled with ${fingerprint(enrolled)}`,
+      { hint: WAY_OUT },
+    );
+  } catch (error) {
+    throw toFleetError(error, `reading ${file}`);
+  }
+};
+
+const WAY_OUT =
+  'Restore the file from a backup, or move the state directory away and enrol again; the office replaces the key';
+
+/**
+ * Creates the key of a new identity. A key that is left of a lost state is replaced: the office has events under it, which those of
+ * the new state would contradict.
+ */
+export const createKey = async (directory: string): Promise<SigningKey> => {
   const pem = generatePrivateKey();
   try {
     await writeFileAtomically(keyFile(directory), Buffer.from(pem), 0o600);
@@ -30,29 +60,4 @@ export const loadOrMakeKey = async (directory: string): Promise<SigningKey> => {
     throw toFleetError(error, `writing ${keyFile(directory)}`);
   }
   return loadSigningKey(pem);
-};
-
-/** The key as PEM, for TLS. @throws FleetError KEY_MISSING, PERMISSION, IO */
-export const loadKeyText = async (directory: string): Promise<string> => {
-  const text = await findKeyText(directory);
-  if (text !== undefined) return text;
-  throw keyMissing(directory);
-};
-
-const findKey = async (directory: string): Promise<SigningKey | undefined> => {
-  const text = await findKeyText(directory);
-  try {
-    return text === undefined ? undefined : loadSigningKey(text);
-  } catch (error) {
-    throw toFleetError(error, `reading ${keyFile(directory)}`);
-  }
-};
-
-/** @throws FleetError PERMISSION, also where others can read it; IO */
-const findKeyText = async (directory: string): Promise<string | undefined> => {
-  try {
-    return await readPrivateFile(keyFile(directory), 'the key of this agent');
-  } catch (error) {
-    throw toFleetError(error, `reading ${keyFile(directory)}`);
-  }
 };

@@ -9,7 +9,7 @@ import { runCommand } from '../apply/host/run-command.ts';
 import type { Examined, Target } from '../model/target.ts';
 import type { Config } from '../config/config.ts';
 import { ageFile } from '../hub/age-identity.ts';
-import { keyFile } from '../hub/agent-key.ts';
+import { keyFile, loadKey } from '../hub/agent-key.ts';
 import { examineIdentity } from './examine-identity.ts';
 import { examineLooks } from './examine-looks.ts';
 import { examineFolders, nearest } from './examine-folders.ts';
@@ -38,6 +38,7 @@ export const examine = async (machine: EnrolledMachine): Promise<readonly Findin
   clock(machine, readTrustRow(machine.state).timeFloor),
   await disk(machine, machine.state.directory),
   await permissions(machine),
+  ...(await lostKey(machine)),
   ...(await examineFolders(machine)),
   await systemd(machine),
   ...examineLooks(machine, machine.config),
@@ -118,6 +119,17 @@ const permissions = async (machine: EnrolledMachine): Promise<Finding> => {
   } catch (error) {
     return { name: 'permissions', verdict: 'bad', message: toFleetError(error).message };
   }
+};
+
+const lostKey = async (machine: EnrolledMachine): Promise<readonly Finding[]> => {
+  try {
+    await loadKey(machine);
+  } catch (error) {
+    const { code, message, hint } = toFleetError(error);
+    // `permissions` has named a key that cannot be read, or that others can.
+    if (code !== 'PERMISSION') return [{ name: 'key', verdict: 'bad', message: `${message}. ${hint}` }];
+  }
+  return [];
 };
 
 /** Findings about state files that others can access. At start, the agent corrects the modes of files that its user owns. */

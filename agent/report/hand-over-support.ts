@@ -19,7 +19,7 @@ export const handOverSupport = async (
   hub: HubClient,
   sources: SupportSources,
 ): Promise<void> => {
-  const answer = await answerRequest(agent, await loadKey(agent.state.directory), sources);
+  const answer = await answerRequest(agent, await loadKey(agent), sources);
   if (!answer) return;
   const body: SupportHandover = { bundle: answer.bytes.toString('base64') };
   try {

@@ -56,7 +56,7 @@ export const createVisitor = (
     const trust = `${root.digest} ${certificate.pem}`;
     if (open?.trust === trust) return open.client;
     await open?.client[Symbol.asyncDispose]();
-    const key = await loadKeyText(agent.state.directory);
+    const key = await loadKeyText(agent);
     const credential = { certificate: certificate.pem, key };
     open = { client: openHub(url, { authorities: root.agentCertificates, credential }, options), trust };
     return open.client;
@@ -88,7 +88,7 @@ export const createVisitor = (
       };
       // An expired certificate permits only its renewal; otherwise reports go first.
       if (expired) await renew();
-      if (waiting) await handOver(agent, await loadKey(agent.state.directory), client, root);
+      if (waiting) await handOver(agent, await loadKey(agent), client, root);
       if (due && !expired) await renew();
       if (isAsked) await handOverSupport(agent, client, support);
       if (!due && !waiting && !isAsked) {

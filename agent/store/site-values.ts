@@ -2,7 +2,7 @@ import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { parseJson } from '#bundles/json/parse-json';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
-import type { State } from './state.ts';
+import { LOST_STATE, type State } from './state.ts';
 
 export const saveSiteValues = ({ db }: State, digest: Digest, values: SiteValues): void => {
   db.prepare('INSERT OR IGNORE INTO site_values VALUES (?, ?)').run(digest, JSON.stringify(values));
@@ -16,6 +16,6 @@ export const readSiteValues = ({ db }: State, digest: Digest): SiteValues => {
   if (row) return parseJson(row.document) as SiteValues;
   throw new FleetError('STORE_CORRUPT', `the site values ${digest} are not in the store`, {
     subject: digest,
-    hint: 'Restore the state directory from a backup, or enrol this agent again with an empty one',
+    hint: LOST_STATE,
   });
 };

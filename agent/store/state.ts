@@ -138,6 +138,10 @@ export const freeBytesIn = (directory: string): number => {
 /** True if the disk is too full for the agent to record anything. */
 export const isFull = (directory: string): boolean => freeBytesIn(directory) < MIN_FREE_BYTES;
 
+/** An older copy of the directory is no way out: its events would contradict those that the office has. */
+export const LOST_STATE =
+  'Move the state directory away and enrol this agent again; the office replaces its key, and the next import adopts what runs';
+
 /** Maps SQLite errors to FleetError: STORE_CORRUPT, DISK_FULL, IO, BUSY or PERMISSION, otherwise as toFleetError. */
 export const fromSqliteError = (error: unknown, doing: string, directory?: string): FleetError => {
   if (isFleetError(error) || !(error instanceof Database.SqliteError)) return toFleetError(error, doing);
@@ -145,7 +149,7 @@ export const fromSqliteError = (error: unknown, doing: string, directory?: strin
   if (error.code.startsWith('SQLITE_CORRUPT') || error.code === 'SQLITE_NOTADB') {
     return new FleetError('STORE_CORRUPT', said, {
       cause: error,
-      hint: 'Restore the state directory from a backup, or enrol this agent again with an empty one',
+      hint: LOST_STATE,
     });
   }
   // On a disk too full for its shared-memory file, SQLite reports only an I/O error.

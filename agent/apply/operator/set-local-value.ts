@@ -167,9 +167,7 @@ export const setLocalValue = async (agent: Agent, change: LocalChange): Promise<
   await resume(agent);
   const { planned, value, before, basis } = await judge(agent, change);
   const edit = value === undefined || !planned.changed ? undefined : editOf(agent, change, value, planned);
-  const local = planned.changed
-    ? edit && (await signEdit(edit, await loadKey(agent.state.directory)))
-    : before;
+  const local = planned.changed ? edit && (await signEdit(edit, await loadKey(agent))) : before;
   const locals = [...basis.locals, ...(local ? [local] : [])];
   const wanted = await packagesWith(agent, { ...basis, locals });
   const packages = await refsWithSecrets(agent, wanted, readSecretSets(agent.state));

@@ -39,7 +39,7 @@ export default class ReportsExport extends AgentCommand {
     if (!flags['force-path']) await checkMounted(args.medium);
     const config = this.readConfig(flags);
     const { reports, support, service, looked } = await this.reading(flags, async (agent) => {
-      const key = await loadKey(config.state);
+      const key = await loadKey(agent);
       checkReportable(agent);
       const unseen = await this.look(agent, config);
       const { service: found } = judgeLook(agent, config);

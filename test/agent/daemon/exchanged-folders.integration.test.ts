@@ -55,7 +55,7 @@ describe.skipIf(process.getuid?.() !== 0)('a medium whose folders belong to anot
     await runOrFail(['chown', '-R', `${MALLORY}:${MALLORY}`, medium]);
     await chmod(world.folder, 0o711);
 
-    const key = await loadKey(world.agent.state.directory);
+    const key = await loadKey(world.agent);
     const said: string[] = [];
     const answerOf = async (work: Promise<unknown>): Promise<ErrorCode | 'ACCEPT'> => {
       try {

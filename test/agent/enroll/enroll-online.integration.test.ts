@@ -130,7 +130,7 @@ describe('a certificate', () => {
     expect(isDueForRenewal(old, addDays(TODAY, -30))).toBe(false);
     expect(isDueForRenewal(old, TODAY)).toBe(true);
     it.hub.issuedAt = TODAY;
-    const credential = { certificate: old.pem, key: await loadKeyText(it.state.directory) };
+    const credential = { certificate: old.pem, key: await loadKeyText(it.agent()) };
     await using hub = openHub(it.hub.url, { authorities: root.agentCertificates, credential }, PATIENT);
     await renewCertificate(it.agent(), hub, root);
     expect(it.hub.asked.at(-1)).toBe('POST /v1/certificate as plant-7/kiosk-1');

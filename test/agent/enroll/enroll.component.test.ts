@@ -1,18 +1,19 @@
-import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { agentFolder } from '#bundles/formats/medium/medium';
 import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
-import { fingerprint } from '#bundles/trust/keys/key';
+import { fingerprint, generatePrivateKey } from '#bundles/trust/keys/key';
 import { isProof, isSignedRequest } from '#bundles/trust/root/sign-request';
 import { hashToken, tokenId, tokenKey } from '#bundles/trust/root/token-key';
 import { parseDocument } from '#bundles/json/validate';
 import { keyFile, loadKey, loadKeyText } from '../../../agent/hub/agent-key.ts';
+import { certificateFile, findCertificate } from '../../../agent/hub/certificate.ts';
 import { enroll } from '../../../agent/enroll/enroll.ts';
 import type { IdentityRequest } from '../../../agent/enroll/take-identity.ts';
 import { readOutbox } from '../../../agent/store/outbox/outbox.ts';
-import { findIdentity, saveRequest } from '../../../agent/store/identity.ts';
+import { findIdentity, readIdentity, saveRequest } from '../../../agent/store/identity.ts';
 import type { Request } from '../../../agent/model/request.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { NOW, openFast, testEdge } from '../world.ts';
@@ -43,6 +44,8 @@ const place = async () => {
     },
   };
 };
+
+const owner = ({ state }: Awaited<ReturnType<typeof place>>) => ({ state, identity: readIdentity(state) });
 
 describe('an enrolment', () => {
   it('creates a key that only its owner can read, and a request signed with it', async () => {
@@ -92,7 +95,7 @@ describe('an enrolment', () => {
     const bytes = await readFile(join(it.medium, REQUEST), 'utf8');
     expect(bytes).not.toContain(token);
     expect(findIdentity(it.state)?.request).not.toContain(token);
-    const { key } = await loadKey(it.state.directory).then((own) => ({ key: own.public }));
+    const { public: key } = await loadKey(owner(it));
     const request = JSON.parse(bytes) as Request;
     expect(isSignedRequest(request, request.signature ?? '', key)).toBe(true);
     const { proof } = request;
@@ -134,11 +137,29 @@ describe('an enrolment', () => {
     expect(proof?.token).toBe(tokenId(hashToken(other)));
   });
 
-  it('continues with the key of an interrupted enrolment', async () => {
+  it('in a state that was lost creates a new key, because events of two histories under one key contradict each other', async () => {
     await using it = await place();
     const { fingerprint: shown } = await it.ask();
+    await writeFile(certificateFile(it.state.directory), 'of the lost state');
     it.state.db.exec('DELETE FROM identity; DELETE FROM trust; DELETE FROM chain; DELETE FROM outbox');
-    expect(await it.ask()).toMatchObject({ fingerprint: shown, fresh: true });
+    const again = await it.ask();
+    expect(again.fresh).toBe(true);
+    expect(again.fingerprint).not.toBe(shown);
+    expect(fingerprint((await loadKey(owner(it))).public)).toBe(again.fingerprint);
+    expect(await findCertificate(it.state.directory)).toBeUndefined();
+  });
+
+  it('names the key of another machine whose request of the same name it replaces on the medium', async () => {
+    await using first = await place();
+    await using second = await place();
+    const { fingerprint: shown, replaced } = await first.ask();
+    expect([replaced, (await first.ask()).replaced]).toEqual([null, null]);
+    await mkdir(join(second.medium, 'fleet', 'requests'), { recursive: true });
+    await copyFile(join(first.medium, REQUEST), join(second.medium, REQUEST));
+    expect((await second.ask()).replaced).toBe(shown);
+    expect((await second.ask()).replaced).toBeNull();
+    await writeFile(join(second.medium, REQUEST), 'torn');
+    expect((await second.ask()).replaced).toBeNull();
   });
 
   it('without a medium creates no identity', async () => {
@@ -155,19 +176,35 @@ describe('an enrolment', () => {
     for (const mode of [0o644, 0o604, 0o602]) {
       await chmod(file, mode);
       const refused = { code: 'PERMISSION', hint: expect.stringContaining('Run chmod 600 on it') };
-      await expect(loadKey(it.state.directory)).rejects.toMatchObject(refused);
-      await expect(loadKeyText(it.state.directory)).rejects.toMatchObject(refused);
+      await expect(loadKey(owner(it))).rejects.toMatchObject(refused);
+      await expect(loadKeyText(owner(it))).rejects.toMatchObject(refused);
       await expect(it.ask()).rejects.toMatchObject(refused);
     }
     // The group of the process is nobody else: volumes in clusters are given to it.
     await chmod(file, 0o660);
-    await expect(loadKey(it.state.directory)).resolves.toBeDefined();
+    await expect(loadKey(owner(it))).resolves.toBeDefined();
   });
 
-  it('loadKey refuses a missing key (KEY_MISSING) and a file that is not a key (KEY_FORMAT)', async () => {
+  it('without its key, or with that of another agent or another file in its place, signs nothing and creates no other key', async () => {
     await using it = await place();
-    await expect(loadKey(it.state.directory)).rejects.toMatchObject({ code: 'KEY_MISSING' });
-    await writeFile(keyFile(it.state.directory), 'no key', { mode: 0o600 });
-    await expect(loadKey(it.state.directory)).rejects.toMatchObject({ code: 'KEY_FORMAT' });
+    const { fingerprint: shown } = await it.ask();
+    const file = keyFile(it.state.directory);
+    const uses = [() => loadKey(owner(it)), () => loadKeyText(owner(it)), () => it.ask()];
+    await rm(file);
+    for (const use of uses)
+      await expect(use()).rejects.toMatchObject({ code: 'KEY_MISSING', message: `${file} is not there` });
+    const other = generatePrivateKey();
+    await writeFile(file, other, { mode: 0o600 });
+    for (const use of uses)
+      await expect(use()).rejects.toMatchObject({
+        code: 'KEY_MISSING',
+        message: expect.stringMatching(
+          new RegExp(`^the key in ${file} has the fingerprint .* with ${shown}$`),
+        ),
+        hint: expect.stringContaining('move the state directory away and enrol again'),
+      });
+    expect(await readFile(file, 'utf8')).toBe(other);
+    await writeFile(file, 'no key', { mode: 0o600 });
+    for (const use of uses) await expect(use()).rejects.toMatchObject({ code: 'KEY_FORMAT' });
   });
 });

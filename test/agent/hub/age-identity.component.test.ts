@@ -114,7 +114,7 @@ describe('the age identity of an agent', () => {
     await using it = await place();
     const first = await it.ask();
     await rm(ageFile(it.state.directory));
-    const key = await loadKey(it.state.directory);
+    const key = await loadKey({ state: it.state, identity: readIdentity(it.state) });
     const [identity, dead] = [readIdentity(it.state), new Date(0)];
     const { at, ...asked } = JSON.parse(
       (await askWithRecipient(it.state, identity, key, { now: dead })).request,

@@ -2,6 +2,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { addDays } from '#bundles/time';
+import { generatePrivateKey } from '#bundles/trust/keys/key';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import type { Config } from '../../../agent/config/config.ts';
 import { ageFile } from '../../../agent/hub/age-identity.ts';
@@ -15,7 +16,7 @@ const look = async (world: World, more: Partial<Parameters<typeof examine>[0]> =
   const config = { root: world.folder, services: 'none', targets: ['host'] } as unknown as Config;
   const findings = await examine({ ...world.agent, config, ...more });
   return Object.fromEntries(findings.map((it) => [it.name, it])) as Record<
-    'clock' | 'disk' | 'permissions' | 'systemd' | 'root' | 'freshness' | 'store' | 'upgrade',
+    'clock' | 'disk' | 'permissions' | 'systemd' | 'root' | 'freshness' | 'store' | 'upgrade' | 'key',
     Finding
   >;
 };
@@ -54,6 +55,15 @@ describe('the doctor', () => {
     });
     expect((await look(world, { edge: testEdge(addDays(NOW, 650)) })).root.verdict).toBe('warning');
     expect((await look(world, { edge: testEdge(addDays(NOW, 700)) })).root.verdict).toBe('bad');
+  });
+
+  it('finds the key of another machine in the place of its own', async () => {
+    await using world = await createWorld();
+    await writeFile(keyFile(world.agent.state.directory), generatePrivateKey(), { mode: 0o600 });
+    expect((await look(world)).key).toMatchObject({
+      verdict: 'bad',
+      message: expect.stringMatching(/^the key in .* has the fingerprint .*; the office replaces the key$/),
+    });
   });
 
   it('finds an upgrade of the agent that was rolled back', async () => {

@@ -22,7 +22,7 @@ const stick = async (world: World): Promise<string> => {
 };
 
 const exported = async (world: World): Promise<readonly ExportedReport[]> =>
-  exportReports(world.agent, await loadKey(world.agent.state.directory), await stick(world));
+  exportReports(world.agent, await loadKey(world.agent), await stick(world));
 
 const verified = async (world: World, { files }: ExportedReport) => {
   const [events, statement] = await Promise.all(
@@ -123,7 +123,7 @@ describe('an exported report', () => {
   it('is refused before the agent has a root, and when the target is not a directory', async () => {
     await using world = await createWorld();
     await expect(exported(world)).rejects.toMatchObject({ code: 'NOT_ENROLLED' });
-    const key = await loadKey(world.agent.state.directory);
+    const key = await loadKey(world.agent);
     const file = join(world.folder, 'medium.tar');
     await writeFile(file, '');
     await expect(exportReports(world.agent, key, file)).rejects.toMatchObject({ code: 'USAGE' });
@@ -136,7 +136,7 @@ describe('an exported report', () => {
     const inside = join(await stick(world), 'fleet');
     await mkdir(inside);
     await writeFile(join(inside, 'medium.json'), '{}');
-    const key = await loadKey(world.agent.state.directory);
+    const key = await loadKey(world.agent);
     await expect(exportReports(world.agent, key, inside)).rejects.toMatchObject({
       code: 'USAGE',
       message: `${inside} is a folder of the medium ${await stick(world)}`,

@@ -56,7 +56,7 @@ const enrolled = async () => {
       const agent = world.agent();
       const path = join(world.folder, `out-${(media += 1)}`);
       await writeTestMedium(path, world.fleet, {});
-      const file = await exportSupport(agent, await loadKey(agent.state.directory), path, sources);
+      const file = await exportSupport(agent, await loadKey(agent), path, sources);
       return file === undefined ? undefined : readFile(join(path, file));
     },
   });

@@ -167,7 +167,7 @@ for (const [part, title, start] of LONG ? REGISTRIES : REGISTRIES.slice(1)) {
       // What a delta leaves out is judged from the store.
       const { packages } = await importMedium(agent, stick);
       expect(packages.map(({ outcome }) => outcome)).toContain('failed');
-      await exportReports(agent, await loadKey(state.directory), stick);
+      await exportReports(agent, await loadKey(agent), stick);
       await office.company.edit(
         'apps/line-control/kubernetes/deployment.yaml',
         (text) => `${text}\n# Another bundle.\n`,

@@ -103,18 +103,21 @@ export const isOlderRecipient = (known: AgentRow, reported: ReportedRecipient | 
 const isKnownRecipient = (known: AgentRow, reported: ReportedRecipient | undefined): boolean =>
   reported?.recipient === known.recipient && known.recipient_at !== null && reported.at <= known.recipient_at;
 
+const NEW_KEY =
+  'move the state directory of the agent away and run fleet-agent enroll, which makes a new key';
+
 const checkKey = (request: EnrolmentRequest, owner: AgentKeyRow | undefined): void => {
   if (!owner) return;
   if (owner.agent !== request.id) {
     throw new FleetError('REQUEST_INVALID', `the key of ${request.id} is already that of ${owner.agent}`, {
       subject: request.fingerprint,
-      hint: 'Let the agent create a key of its own; a copied disk has the old one',
+      hint: `A copied disk has the key of the old machine: ${NEW_KEY}`,
     });
   }
   if (owner.ended_at !== null) {
     throw new FleetError('REVOKED', `the key of ${request.id} was revoked or replaced on ${owner.ended_at}`, {
       subject: request.fingerprint,
-      hint: 'Let the agent create a new key and ask again',
+      hint: `At the machine: ${NEW_KEY}`,
     });
   }
 };

@@ -64,11 +64,7 @@ const exported = async (world: World) => {
   const stick = join(world.folder, `stick-${readOutbox(world.agent.state).length}`);
   await mkdir(stick);
   const found = [];
-  for (const { files } of await exportReports(
-    world.agent,
-    await loadKey(world.agent.state.directory),
-    stick,
-  )) {
+  for (const { files } of await exportReports(world.agent, await loadKey(world.agent), stick)) {
     const [events, statement] = await Promise.all(files.map((file) => readFile(join(stick, file))));
     if (!events || !statement) throw new Error('no files');
     found.push(verifyReport({ events, statement }, agentKey(world.agent), 'the report'));
