@@ -46,7 +46,9 @@ export const chooseManifest = async (
   if (leaves === 'artifact') return top.digest;
   const found = wanted.map((platform) => ({
     platform,
-    leaf: leaves.find((leaf) => leaf.platform === canonicalPlatform(platform)),
+    leaf: runnableOn(platform)
+      .map((one) => leaves.find((leaf) => leaf.platform === one))
+      .find((leaf) => leaf !== undefined),
   }));
   const absent = found.find(({ leaf }) => leaf === undefined);
   if (absent) {
@@ -131,8 +133,25 @@ const platformOf = async (
 const formatPlatform = ({ os, architecture, variant }: Platform): string =>
   canonicalPlatform([os, architecture, variant].filter((part) => typeof part === 'string' && part).join('/'));
 
-/** Normalises variants like containerd: arm64 is arm64/v8, and arm is arm/v7. */
+/** Normalises variants like containerd: arm64 is arm64/v8, amd64 is amd64/v1, and arm is arm/v7. */
 export const canonicalPlatform = (platform: string): string => {
-  if (platform.endsWith('/arm64/v8')) return platform.slice(0, -'/v8'.length);
+  if (/\/(?:arm64\/v8|amd64\/v1)$/.test(platform)) return platform.slice(0, -'/v8'.length);
   return platform.endsWith('/arm') ? `${platform}/v7` : platform;
+};
+
+/** Variants of an architecture, the newest first: a machine of one runs images of those behind it. '' is the canonical form of the oldest. */
+const VARIANTS: Readonly<Record<string, readonly string[]>> = {
+  amd64: ['v4', 'v3', 'v2', ''],
+  arm: ['v8', 'v7', 'v6', 'v5'],
+  arm64: ['v9', ''],
+};
+
+/** The canonical platforms whose images a machine runs, the best first. */
+const runnableOn = (platform: string): readonly string[] => {
+  const canonical = canonicalPlatform(platform);
+  const [os, architecture = '', variant = ''] = canonical.split('/');
+  const variants = VARIANTS[architecture] ?? [];
+  const at = variants.indexOf(variant);
+  if (at === -1) return [canonical];
+  return variants.slice(at).map((one) => [os, architecture, one].filter((part) => part !== '').join('/'));
 };

@@ -71,6 +71,27 @@ describe('the manifest that a bundle carries of an image', () => {
     expect(await refusal(choose(index, 'linux/arm/v6'))).toContain('IMAGE_MISSING');
   });
 
+  it('is that of the newest variant that the machine runs', async () => {
+    const [v5, v6] = [await platform('arm', 'v5'), await platform('arm', 'v6')];
+    const [v1, v3] = [await platform('amd64', 'v1'), await platform('amd64', 'v3')];
+    const index = putIndex(blobs, [v5, v6, v3, v1]);
+    expect(await choose(index, 'linux/arm/v7')).toBe(v6.digest);
+    expect(await choose(index, 'linux/arm')).toBe(v6.digest);
+    expect(await choose(index, 'linux/arm/v5')).toBe(v5.digest);
+    expect(await choose(index, 'linux/amd64')).toBe(v1.digest);
+    expect(await choose(index, 'linux/amd64/v2')).toBe(v1.digest);
+    expect(await choose(index, 'linux/amd64/v4')).toBe(v3.digest);
+    expect(await choose(index, 'linux/arm/v7', 'linux/arm/v6')).toBe(v6.digest);
+    const plain = await platform('amd64');
+    expect(await choose(plain, 'linux/amd64/v3')).toBe(plain.digest);
+  });
+
+  it('is never that of a newer variant, nor of 32 bits on a machine that may run 64 bits alone', async () => {
+    const index = putIndex(blobs, [await platform('arm', 'v7'), await platform('amd64', 'v2')]);
+    for (const wanted of ['linux/arm/v6', 'linux/arm64', 'linux/amd64'])
+      expect(await refusal(choose(index, wanted))).toContain(`is not there for ${wanted}`);
+  });
+
   it('has the platform of its config when it stands alone', async () => {
     const image = await platform('arm64');
     expect(await choose(image, 'linux/arm64')).toBe(image.digest);
