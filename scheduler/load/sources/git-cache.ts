@@ -131,8 +131,16 @@ const requestCommits = async (
   const fetch = [...at, 'fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--filter=blob:none'];
   const one = await runGit(git, [...fetch, '--depth=1', REMOTE, ...commits]);
   if (one.code === 0) return;
-  // Old servers only send commits that a ref points at: then all refs are fetched, and the commits must be among them.
-  const all = await runGit(git, [...fetch, REMOTE, '+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*']);
+  // Old servers only send commits that a ref points at: then all refs are fetched with their history, and the commits must be among them.
+  // What the server does not have any more goes first: a branch 'a' keeps one that is called 'a/b' out.
+  const all = await runGit(git, [
+    ...fetch,
+    '--prune',
+    ...((await exists(join(repository.gitDirectory, 'shallow'))) ? ['--unshallow'] : []),
+    REMOTE,
+    '+refs/heads/*:refs/heads/*',
+    '+refs/tags/*:refs/tags/*',
+  ]);
   if (all.code !== 0) throw unreachable(repository.url, all.lastLine);
   for (const commit of commits) {
     const known = await runGit(git, [...at, 'cat-file', '-e', `${commit}^{commit}`]);
