@@ -1,6 +1,6 @@
 import { Flags } from '@oclif/core';
 import { defined } from '#bundles/defined';
-import { isFleetError } from '#bundles/errors';
+import { FleetError, isFleetError } from '#bundles/errors';
 import type { Config } from '../config/config.ts';
 import { keepWatched, readWatchdog } from '../daemon/keep-watched.ts';
 import { LOOK_MS, createProgress, type Progress, SLACK_MS, STEP_MS } from '../daemon/progress.ts';
@@ -56,8 +56,19 @@ export default class Run extends AgentCommand {
     const { interval, poll, registry, hub, windows } = config;
     log.info({ interval, poll, registry, hub, windows }, 'started');
     const progress = createProgress();
-    const watched = { progress, sleep, log, signal: this.signal };
-    const watching = keepWatched(readWatchdog(process.env), watched);
+    const ended = new AbortController();
+    const signal = AbortSignal.any([this.signal, ended.signal]);
+    const watching = keepWatched(readWatchdog(process.env), { progress, sleep, log, signal });
+    try {
+      await this.follow(config, edge, log, progress);
+    } finally {
+      // Also after an error: what still tells the service manager that it is well is not started again.
+      ended.abort();
+      await watching;
+    }
+  }
+
+  private async follow(config: Config, edge: Edge, log: Log, progress: Progress): Promise<void> {
     using state = await this.enrolled(config, log, progress);
     if (!state) {
       log.info({}, 'stopped');
@@ -80,7 +91,12 @@ export default class Run extends AgentCommand {
     };
     await using daemon = createDaemon(agent, config, log, process.env);
     await runDaemon({ ...daemon, progress, publisher });
-    await watching;
+    if (this.signal.aborted) return;
+    throw new FleetError(
+      'ABORTED',
+      `the state in ${config.state} was removed or replaced while the daemon ran on it`,
+      { hint: 'Start it again, as its service manager does; it goes on with what is there now' },
+    );
   }
 
   /** Waits for the enrolment, which may come hours after the start. Returns undefined if stopped before. */

@@ -3,6 +3,7 @@ import { digestOf } from '#bundles/digest';
 import { durationMs } from '#bundles/duration';
 import { toFleetError } from '#bundles/errors';
 import { parseWindows } from '#bundles/windows';
+import { fileId } from '#cli/file-id';
 import { type Poll, pollRegistry } from '../acquire/poll-registry.ts';
 import { type RunExclusively, pullRelease } from '../acquire/pull-release.ts';
 import type { Agent } from '../store/agent.ts';
@@ -27,19 +28,26 @@ import type { Log } from '../model/log.ts';
 import { readNote, writeNote } from '../observe/note.ts';
 import { type Persistence, registryOf } from '../config/registry-of.ts';
 import { acquireLock } from '../store/lock.ts';
+import { stateFile } from '../store/state.ts';
 
 /** One answer that was lost on the way is no trouble yet, and the head of one needs no minute. */
 const POLLING: Persistence = { tries: 2, patience: { headers: 15_000 } };
 
-/** Builds the daemon of one agent; disposing it closes its connections. @throws FleetError CONFIG_INVALID, USAGE */
+/**
+ * Builds the daemon of one agent; disposing it closes its connections. It also stops when its database is removed or replaced: SQLite
+ * would go on with a file that has no name any more. @throws FleetError CONFIG_INVALID, USAGE
+ */
 export const createDaemon = (
-  agent: Agent,
+  given: Agent,
   config: Config,
   log: Log,
   env: NodeJS.ProcessEnv,
 ): Daemon & AsyncDisposable => {
   const stack = new AsyncDisposableStack();
-  const { state, edge, signal } = agent;
+  const moved = new AbortController();
+  const signal = AbortSignal.any([given.signal, moved.signal]);
+  const agent = { ...given, signal };
+  const { state, edge } = agent;
   const windows = parseWindows(config.windows);
   let note = readNote(state.directory);
   const contactOf = (name: 'registry' | 'hub') =>
@@ -64,7 +72,7 @@ export const createDaemon = (
           signLooksMs: durationMs(config.signLooks),
         });
   if (visitor) stack.use(visitor);
-  const exclusively = shrinkHeapAfter(createRunExclusively(agent));
+  const exclusively = shrinkHeapAfter(createRunExclusively(agent, moved));
   let onVerdict = (): void => {};
   const waits = stack.use(healthWaits(agent, exclusively, log, () => onVerdict()));
   return {
@@ -140,11 +148,16 @@ const LOCK_WAIT_MS = 60_000;
 /**
  * Runs one piece of work at a time: in this process in the order of calls, and among processes under the lock of the state
  * directory. The lock is released after each piece, so that operators' commands can run in between.
+ * @param moved aborted when the database is not where it was opened
  */
-const createRunExclusively = ({ state, edge, signal }: Agent): RunExclusively => {
+const createRunExclusively = ({ state, edge, signal }: Agent, moved: AbortController): RunExclusively => {
+  const file = stateFile(state.directory);
+  const opened = fileId(file);
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const mine = last.then(async () => {
+      // Before the lock, which would make the directory again.
+      if (fileId(file) !== opened) moved.abort();
       signal.throwIfAborted();
       const how = { waitMs: LOCK_WAIT_MS, signal, bootId: edge.bootId };
       using _lock = await acquireLock(state.directory, 'run', edge.now(), how);

@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import { tryExclusiveLock } from '#cli/exclusive-lock';
+import { fileId } from '#cli/file-id';
 import { type LockHolder, nameLockHolder, readLockHolder, writeLockHolder } from '#cli/lock-holder';
 import { createStateDirectory } from './create-state-directory.ts';
-import { fileId, type Place, placeOf } from './place.ts';
+import { type Place, placeOf } from './place.ts';
 import { fromSqliteError } from './state.ts';
 
 type Holder = LockHolder & { readonly place?: Place | undefined };

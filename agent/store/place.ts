@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { fileId } from '#cli/file-id';
 
 /**
  * Identifies a state directory's lock within one boot of one kernel. Every earlier holder under the same id has died or
@@ -33,12 +33,6 @@ export const placeOf = (
 
 /** The form of Linux boot ids. Other values, such as 'unknown', do not identify one boot. */
 const BOOT_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-/** '<device>:<inode>', or undefined if the file does not exist. */
-export const fileId = (file: string): string | undefined => {
-  const found = statSync(file, { bigint: true, throwIfNoEntry: false });
-  return found && `${found.dev}:${found.ino}`;
-};
 
 const isPlace = (value: unknown): value is Place => {
   const { id, bootId, file } = (value ?? {}) as Partial<Record<keyof Place, unknown>>;
