@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { type Dialect, Kysely, type LogEvent, sql } from 'kysely';
 import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
+import { fileId } from '#cli/file-id';
 import { describeDatabase, isDatabaseUrl } from '../../settings/database-url.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations.ts';
@@ -55,8 +56,8 @@ export const openStore = async (place: string, fleet: string, options: StoreOpti
   const storeError = isDatabaseUrl(place) ? (await loadPostgres()).postgresError : sqliteError;
   let silenceMs = 0;
   const db = await openDatabase(place, options, () => silenceMs);
+  const isFile = !isDatabaseUrl(place);
   try {
-    const isFile = !isDatabaseUrl(place);
     await migrate(db, { name, storeError, isFile, migrations: options.migrations ?? MIGRATIONS });
     await nameOrCheckFleet(db, fleet, place);
     silenceMs = options.silenceMs ?? STATEMENT_TIMEOUT_MS;
@@ -64,11 +65,13 @@ export const openStore = async (place: string, fleet: string, options: StoreOpti
     await db.destroy();
     throw storeError(error, `opening ${name}`);
   }
+  const opened = isFile ? fileId(place) : undefined;
   return {
     fleet,
     by: options.by ?? BY_RULE,
     db,
     transact: async (work) => {
+      if (isFile && fileId(place) !== opened) throw movedError(name);
       try {
         return await db.transaction().execute(async (tx) => {
           // Writing first takes the write lock, so that no other writer comes between our reads and writes.
@@ -86,6 +89,16 @@ export const openStore = async (place: string, fleet: string, options: StoreOpti
     [Symbol.asyncDispose]: () => db.destroy(),
   };
 };
+
+/** Agents would forget the events that a receipt acknowledges, which nobody could read again. */
+const movedError = (name: string): FleetError =>
+  new FleetError(
+    'STORE_CORRUPT',
+    `${name} was removed or replaced while this process used it, so nothing is written`,
+    {
+      hint: 'Stop this process, put the right database there, and start it again',
+    },
+  );
 
 /** The first of the two integers that name a claim's advisory lock: the bytes of "flee". */
 const CLAIMS = 0x666c6565;

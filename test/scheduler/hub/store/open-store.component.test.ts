@@ -1,4 +1,4 @@
-import { chmod, stat, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import SQLite from 'better-sqlite3';
 import { sql } from 'kysely';
@@ -38,6 +38,28 @@ describe("the hub's database", () => {
     for (const next of ['1', '2']) await write(next);
     expect(await walBytes()).toBeLessThanOrEqual(16 << 20);
   });
+
+  it.each([
+    ['removed', (file: string) => rm(file)],
+    [
+      'replaced by a copy',
+      (file: string) => copyFile(file, `${file}.new`).then(() => rename(`${file}.new`, file)),
+    ],
+  ])(
+    'that was %s while it is open takes nothing more, which would be lost with the process',
+    async (_what, lose) => {
+      await using folder = await temporaryDirectory('store');
+      const file = join(folder.path, 'hub.db');
+      await using store = await openStore(file, 'acme');
+      const work = () => store.transact((tx) => tx.selectFrom('receipt').selectAll().execute());
+      expect(await work()).toEqual([]);
+      await lose(file);
+      await expect(work()).rejects.toMatchObject({
+        code: 'STORE_CORRUPT',
+        message: expect.stringContaining('replaced'),
+      });
+    },
+  );
 
   it('is readable by its owner only, like a directory created for it', async () => {
     await using folder = await temporaryDirectory('store');
