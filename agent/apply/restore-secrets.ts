@@ -7,6 +7,7 @@ import { readOwned } from '../store/applied/inventory.ts';
 import type { PackageRef } from '../store/applied/package-ref.ts';
 import { readPackages, findPackage } from '../store/applied/packages.ts';
 import type { State } from '../store/state.ts';
+import { changesOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { readCondition, saveCondition } from '../store/conditions.ts';
 
@@ -79,7 +80,9 @@ export const recordRestored = (agent: Agent, restored: readonly Restored[]): voi
         message: `${paths.length === 1 ? 'a file of a secret was' : `${paths.length} files of secrets were`} missing`,
         detail: {
           operation: 'correct',
-          changes: paths.map((path) => ({ key: `secret:${path}`, outcome: 'created', reason: 'missing' })),
+          ...changesOf(
+            paths.map((path) => ({ key: `secret:${path}`, outcome: 'created', reason: 'missing' })),
+          ),
         },
       });
     }

@@ -1,5 +1,7 @@
+import { defined } from '#bundles/defined';
 import type { Agent } from '../../store/agent.ts';
 import { record } from '../../store/journal/boundary.ts';
+import { listed } from '../../store/outbox/changes.ts';
 import { appendEvent } from '../../store/outbox/outbox.ts';
 import { readPackages } from '../../store/applied/packages.ts';
 import { readTrustRow, saveTrustRow } from '../../store/trust.ts';
@@ -17,16 +19,18 @@ export const confirmPrune = async (agent: Agent): Promise<readonly PackageResult
   const asking = await packagesThatAsk(agent);
   const trust = readTrustRow(agent.state);
   if (asking.length === 0) return [];
+  const { shown, more } = listed(asking);
   record(agent, 'prune confirmed', () => {
     saveTrustRow(agent.state, { ...trust, pruneConfirmed: true });
     appendEvent(agent, {
       type: 'operator',
       release: trust.desiredRelease,
-      detail: {
+      detail: defined({
         action: 'prune',
         operator: agent.edge.operator,
-        packages: [...asking],
-      },
+        packages: shown,
+        more: more > 0 ? more : undefined,
+      }),
     });
   });
   return reconcile(agent);

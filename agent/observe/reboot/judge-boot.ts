@@ -5,6 +5,7 @@ import { type PackageRow, readPackages } from '../../store/applied/packages.ts';
 import { readCondition, saveCondition } from '../../store/conditions.ts';
 import { record } from '../../store/journal/boundary.ts';
 import { readLastLook } from '../../store/last-look.ts';
+import { listed } from '../../store/outbox/changes.ts';
 import { appendEvent } from '../../store/outbox/outbox.ts';
 import { readTrustRow } from '../../store/trust.ts';
 import type { HealthWaits } from '../observe.ts';
@@ -52,8 +53,8 @@ export const judgeBoot = (agent: Agent, isWaiting: HealthWaits['isWaiting']): vo
         state: 'rebooted',
         asked: under.at,
         causes: under.causes.map((cause) => ({ ...cause })),
-        unwell,
-        before,
+        unwell: listed(unwell).shown,
+        before: listed(before).shown,
       },
     });
   });

@@ -1,6 +1,6 @@
 import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
-import { type Event, encodeEvent, hashLine } from '#bundles/formats/events/event';
+import { type Event, encodeEvent, hashLine, MAX_EVENT_BYTES } from '#bundles/formats/events/event';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
 import { fullName } from '../identity.ts';
@@ -25,9 +25,10 @@ export const appendEvent = (
     next_seq: number;
     head: Digest;
   };
-  const line = encodeEvent({
+  const line = encodeFitting({
     ...happening,
-    ...defined({ message: happening.message?.slice(0, MAX_MESSAGE) }),
+    // Not half of a character at the end.
+    ...defined({ message: happening.message?.slice(0, MAX_MESSAGE).toWellFormed() }),
     agent: fullName(identity),
     seq,
     prev: head,
@@ -38,6 +39,16 @@ export const appendEvent = (
   const hash = hashLine(line);
   db.prepare('INSERT INTO outbox (seq, hash, line) VALUES (?, ?, ?)').run(seq, hash, line);
   db.prepare('UPDATE chain SET next_seq = ?, head = ?').run(seq + 1, hash);
+};
+
+/** A line that readers take: the lists in its detail are left out where it would be too long, then all of the detail. */
+const encodeFitting = ({ detail, ...event }: Event): string => {
+  const short = Object.entries(detail ?? {}).filter(([, value]) => !Array.isArray(value));
+  for (const kept of [detail, Object.fromEntries(short)]) {
+    const line = encodeEvent({ ...event, ...defined({ detail: kept }) });
+    if (Buffer.byteLength(line) <= MAX_EVENT_BYTES) return line;
+  }
+  return encodeEvent(event);
 };
 
 /** One line: an event, or a `compacted` one that replaces the events up to `lastSeq` and has the `hash` of the last of them. */

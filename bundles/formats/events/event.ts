@@ -11,6 +11,9 @@ export type Outcome = NonNullable<Event['outcome']>;
 /** `prev` of the first event of an agent. */
 export const GENESIS: Digest = `sha256:${'0'.repeat(64)}`;
 
+/** Longest line that readers take. They refuse a report with a longer one, and with it all that came later. */
+export const MAX_EVENT_BYTES = 64 << 10;
+
 /** One line of the NDJSON blob, without its line feed. */
 export const encodeEvent = (event: Event): string => canonicalJson(event);
 

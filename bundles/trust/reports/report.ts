@@ -10,14 +10,13 @@ import type { PublicKey, SigningKey } from '../keys/key.ts';
 import { parseAs, readAs } from '../../json/parse-as.ts';
 import { EVENT, REPORT_PREDICATE } from '../../json/schema/validators.js';
 import { COMPACTED, compactedSpan, type Span } from '../../formats/events/compacted.ts';
-import { type Event, hashLine } from '../../formats/events/event.ts';
+import { type Event, hashLine, MAX_EVENT_BYTES } from '../../formats/events/event.ts';
 
 /** A batch of events and the agent's signature over it. */
 export type SignedReport = { readonly events: Buffer; readonly statement: Buffer };
 
 /** 4 MiB of events a report; an agent with more makes several. */
 export const MAX_REPORT_BYTES = 4 << 20;
-const MAX_LINE_BYTES = 64 << 10;
 
 export const signReport = async (
   events: Buffer,
@@ -127,7 +126,7 @@ const parseEvents = (
   const events = lines.map((line) => {
     const name = `event ${next} of ${what}`;
     // Without the details, which would take many times the memory of the report.
-    const { detail, ...event } = readAs(EVENT, Buffer.from(line), { maxBytes: MAX_LINE_BYTES }, name);
+    const { detail, ...event } = readAs(EVENT, Buffer.from(line), { maxBytes: MAX_EVENT_BYTES }, name);
     checkTime(event.at, `at of ${name}`);
     if (event.seq !== next || event.prev !== prev || event.agent !== predicate.agent) {
       throw new FleetError('REPORT_CHAIN', `${name} does not continue the chain`);

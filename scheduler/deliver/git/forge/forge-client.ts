@@ -21,7 +21,8 @@ export const postStatus = async (
     defined({
       state,
       context,
-      description: description.slice(0, MAX_DESCRIPTION),
+      // Half of a character at the end is refused.
+      description: description.slice(0, MAX_DESCRIPTION).toWellFormed(),
       target_url: url,
     }),
   );
@@ -123,7 +124,7 @@ const reasonOf = (text: string): string => {
 
 /** Shortens a text to the length that a forge accepts. */
 export const clip = (text: string, length: number): string =>
-  text.length <= length ? text : `${text.slice(0, length - 3)}...`;
+  text.length <= length ? text : `${text.slice(0, length - 3).toWellFormed()}...`;
 
 const HINTS: Readonly<Record<number, string>> = {
   [SIGN_IN]: 'Check the token in FLEET_FORGE_TOKEN',

@@ -1,7 +1,13 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { verifyReport } from '#bundles/trust/reports/report';
+import { loadKey } from '../../../../agent/hub/agent-key.ts';
+import { exportReports } from '../../../../agent/report/export-reports.ts';
 import { changesOf, listed } from '../../../../agent/store/outbox/changes.ts';
-import { appendEvent } from '../../../../agent/store/outbox/outbox.ts';
-import { createWorld } from '../../world.ts';
+import { appendEvent, type NewEvent } from '../../../../agent/store/outbox/outbox.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
+import { agentKey, createWorld, onePackage, type World } from '../../world.ts';
 
 describe('the outbox', () => {
   it('appends an event only in the transaction of its change', async () => {
@@ -14,6 +20,37 @@ describe('the outbox', () => {
     });
     expect(() => change()).toThrow('did not happen');
     expect(world.events()).toHaveLength(1);
+  });
+
+  const tell = ({ agent }: World, happening: NewEvent): void =>
+    agent.state.db.transaction(() => appendEvent(agent, happening))();
+
+  /** The events as the office reads them, which refuses all of a report for one event that is too long. */
+  const reported = async ({ agent }: World) => {
+    await using stick = await temporaryDirectory('outbox-stick');
+    const key = await loadKey(agent);
+    const [{ files } = { files: [] }] = await exportReports(agent, key, stick.path);
+    const [events, statement] = await Promise.all(files.map((file) => readFile(join(stick.path, file))));
+    if (!events || !statement) throw new Error('no report');
+    return verifyReport({ events, statement }, agentKey(agent), 'the report').events;
+  };
+
+  it('has no event that is too long for the office: the lists of its detail are left out', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'content')]);
+    const causes = Array.from({ length: 2000 }, (_, index) => `a cause with the number ${index} and more`);
+    tell(world, { type: 'reboot', message: '設'.repeat(5000), detail: { state: 'required', causes } });
+    expect(world.events().at(-1)?.detail).toEqual({ state: 'required' });
+    tell(world, { type: 'drift', detail: { text: 'x'.repeat(70_000) } });
+    expect(world.events().at(-1)).not.toHaveProperty('detail');
+    tell(world, { type: 'drift', detail: { drift: [] } });
+    expect((await reported(world)).slice(-3).map(({ type }) => type)).toEqual(['reboot', 'drift', 'drift']);
+  });
+
+  it('cuts a message between two characters', async () => {
+    await using world = await createWorld();
+    tell(world, { type: 'drift', message: `${'m'.repeat(3999)}\u{1f527}` });
+    expect(world.events().at(-1)?.message).toBe(`${'m'.repeat(3999)}\u{fffd}`);
   });
 });
 

@@ -55,14 +55,16 @@ test.for(['github', 'gitea'] as const)(
       signal: new AbortController().signal,
     });
     const status = { commit, context: 'fleet-ferry/qa', state: 'success' } as const;
-    await forge?.setCommitStatus({ ...status, description: 'd'.repeat(200), url: 'https://hub.example/qa' });
+    // A wrench has two UTF-16 units, of which the first alone would fit.
+    const description = `${'d'.repeat(139)}\u{1f527} and more`;
+    await forge?.setCommitStatus({ ...status, description, url: 'https://hub.example/qa' });
     await forge?.setCommitStatus({ ...status, state: 'failure', description: 'two agents failed' });
     expect(server.statuses).toEqual([
       {
         sha: commit,
         state: 'success',
         context: 'fleet-ferry/qa',
-        description: 'd'.repeat(140),
+        description: `${'d'.repeat(139)}\u{fffd}`,
         target_url: 'https://hub.example/qa',
       },
       { sha: commit, state: 'failure', context: 'fleet-ferry/qa', description: 'two agents failed' },
