@@ -50,7 +50,8 @@ describe('the daemon of an agent', () => {
   };
 
   it.each([
-    ['removed', () => rm(directory(), { recursive: true })],
+    // The daemon may write into a folder that is half removed.
+    ['removed', () => rm(directory(), { recursive: true, maxRetries: 20 })],
     ['moved away', () => rename(directory(), join(world.folder, 'old'))],
   ])('ends when its state directory is %s, and makes no new one', async (_what, lose) => {
     child = start();
