@@ -54,6 +54,9 @@ const NUMBER: ScalarTag = {
   stringify: asWritten,
 };
 
+/** Whole numbers beyond 2^53 are rounded. */
+const DOUBLE: ScalarTag = { ...NUMBER, resolve: (text) => Number(yamlNumber(text)) };
+
 /** `!!float 1` */
 const TAGGED_FLOAT: ScalarTag = {
   tag: FLOAT_TAG,
@@ -65,8 +68,13 @@ const TAGGED_FLOAT: ScalarTag = {
 };
 
 /** For `customTags` of the YAML library: numbers as yamlNumber reads them, written back as their author wrote them. */
-export const withYamlNumbers = (tags: Tags): Tags => [
-  NUMBER,
+export const withYamlNumbers = (tags: Tags): Tags => withNumber(NUMBER, tags);
+
+/** The same, for values that become JSON: no bigint. What is written back is not rounded. */
+export const withYamlDoubles = (tags: Tags): Tags => withNumber(DOUBLE, tags);
+
+const withNumber = (number: ScalarTag, tags: Tags): Tags => [
+  number,
   TAGGED_FLOAT,
   ...tags.filter((tag) => typeof tag === 'string' || (tag.tag !== INT && tag.tag !== FLOAT_TAG)),
 ];

@@ -1,5 +1,5 @@
 import { defined } from '#bundles/defined';
-import type { ObjectValue } from './yaml/write-object.ts';
+import type { ObjectValue } from '../model/yaml/write-object.ts';
 import type { Layer } from './place/layer.ts';
 
 type Labels = Readonly<Record<string, string>>;

@@ -7,7 +7,7 @@ import type { Location } from '../../model/location.ts';
 import { appendDocument, editObjects } from '../yaml/edit-document.ts';
 import { listResource } from '../yaml/list-resource.ts';
 import { setValue } from '../yaml/set-value.ts';
-import { type ObjectValue, writeObject } from '../yaml/write-object.ts';
+import { type ObjectValue, writeObject } from '../../model/yaml/write-object.ts';
 import { chooseFile } from './choose-file.ts';
 import type { Layer, WrittenObject } from './layer.ts';
 

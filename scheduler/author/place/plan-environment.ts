@@ -3,7 +3,7 @@ import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { parsePlatform } from '../../model/location.ts';
 import { readDocument } from '../yaml/edit-document.ts';
-import { writeObject } from '../yaml/write-object.ts';
+import { writeObject } from '../../model/yaml/write-object.ts';
 import { chooseLayer } from './choose-layer.ts';
 import type { Layer } from './layer.ts';
 import { planChange, type PlannedEdit } from './plan-edit.ts';

@@ -23,7 +23,7 @@ import { assignmentChanges } from '../check/assignment-changes.ts';
 import { fileDiff } from '../file-diff.ts';
 import type { SourceFile } from '../../load/sources/read-files.ts';
 import type { Layer } from '../place/layer.ts';
-import type { ObjectValue } from '../yaml/write-object.ts';
+import type { ObjectValue } from '../../model/yaml/write-object.ts';
 import {
   findLayer,
   findObject,

@@ -11,7 +11,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import { quoteAmbiguous } from './write-object.ts';
+import { quoteAmbiguous } from '../../model/yaml/write-object.ts';
 
 /**
  * Brings the node at a path of a document to a value, and changes as little as possible: nodes that already have their value keep

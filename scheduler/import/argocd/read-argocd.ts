@@ -19,6 +19,7 @@ import {
 } from '../read/manifests.ts';
 import { namespaceUnit, withoutTwice } from '../read/namespace-unit.ts';
 import { openNotes } from '../read/notes.ts';
+import { LIKE_HELM } from '../read/parse-text.ts';
 import type { Repository } from '../read/open-repository.ts';
 import { cleanFolder, type Rendering } from '../read/render-folder.ts';
 import { isApplication, isApplicationSet, isForArgo, isProject } from './argo-kinds.ts';
@@ -96,7 +97,7 @@ export const readArgocd = async (options: ArgoOptions): Promise<Imported> => {
 const allManifests = ({ tree }: Repository): readonly PlacedManifest[] =>
   [...tree.files].flatMap(([path, bytes]) =>
     isYamlFile(path) && /argoproj\.io/.test(bytes.toString('latin1')) && !isTemplate(path, tree.files)
-      ? readManifests(path, tree.shown(path), bytes)
+      ? readManifests(path, tree.shown(path), bytes, LIKE_HELM)
       : [],
   );
 

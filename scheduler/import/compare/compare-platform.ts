@@ -11,6 +11,7 @@ import { isRecord } from '#bundles/is-record';
 import { viewEnvironment } from '../../views/diff/view-environment.ts';
 import type { ChartContent, Imported, Manifest, Unit } from '../imported.ts';
 import { isObject, listAt, readManifests, textAt, valueAt } from '../read/manifests.ts';
+import { LIKE_HELM } from '../read/parse-text.ts';
 import { type PlannedTarget, toName } from '../write/group-targets.ts';
 import type { PlannedPlatform } from '../write/plan-platform.ts';
 import { compareObjects, type ObjectComparison } from './compare-units.ts';
@@ -165,7 +166,7 @@ const compareChart = async (
 /** Values that were left out because they look like secrets are named, others only as `values`. */
 const differentValues = async (path: string, values: Manifest): Promise<readonly string[]> => {
   const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value)) as unknown;
-  const written = asJson(parse(await readFile(path, 'utf8').catch(() => 'null')));
+  const written = asJson(parse(await readFile(path, 'utf8').catch(() => 'null'), LIKE_HELM));
   if (isDeepStrictEqual(written, asJson(values))) return [];
   const redacted = withoutSecretValues(values);
   return isDeepStrictEqual(written, asJson(redacted.values))

@@ -2,6 +2,7 @@ import { parse, Scalar, stringify, visit } from 'yaml';
 import { isRecord } from '#bundles/is-record';
 import { documentsOf, textOf } from '../read/edit-documents.ts';
 import { isYamlFile, textAt } from '../read/manifests.ts';
+import { LIKE_KUSTOMIZE } from '../read/parse-text.ts';
 import type { Manifest } from '../imported.ts';
 
 /** Flux's variable expressions: `${name}`, `${name:-default}`, `${name:=default}` and both without the colon; `$$` stands for `$`. */
@@ -49,7 +50,7 @@ const substituteValue = (
   if (text === value || value.includes('\n') || stringify(value, { lineWidth: 0 }).trimEnd() !== value)
     return text;
   try {
-    return parse(text) as unknown;
+    return parse(text, LIKE_KUSTOMIZE) as unknown;
   } catch {
     return text;
   }
@@ -101,6 +102,8 @@ export const substituteFile = (
         if (isRecord(made) || Array.isArray(made)) return document.createNode(made);
         // In place: a node that is returned would be visited, and filled, again.
         node.value = made;
+        // Its source is the expression, and a number is written as its source.
+        delete node.source;
         if (!isBlock) node.type = Scalar.PLAIN;
         return undefined;
       },

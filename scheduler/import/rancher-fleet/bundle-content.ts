@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
-import { stringify } from 'yaml';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
 import { findKustomization } from '../../load/sources/kustomization-file.ts';
+import { writeObject } from '../../model/yaml/write-object.ts';
 import type { ChartContent, FolderContent, Manifest, SourceTree } from '../imported.ts';
 import { withVersion } from '../read/chart-version.ts';
 import type { KnownCluster } from '../read/known-clusters.ts';
@@ -197,7 +197,7 @@ const patchesOf = (
           metadata: { name: nameOf(object.value) },
         }
       : {};
-    return [{ patch: stringify(mergeValues(about, value), { lineWidth: 0 }) }];
+    return [{ patch: writeObject(mergeValues(about, value)) }];
   });
 };
 

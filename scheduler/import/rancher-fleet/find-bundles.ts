@@ -13,6 +13,7 @@ import {
 } from '../read/manifests.ts';
 import type { NoteBook } from '../read/notes.ts';
 import { looseKey, type Repository } from '../read/open-repository.ts';
+import { LIKE_HELM } from '../read/parse-text.ts';
 import { cleanFolder } from '../read/render-folder.ts';
 
 /** A folder that Rancher Fleet deploys as one. */
@@ -36,7 +37,9 @@ export const isFleetObject = (value: Manifest, kind: string): boolean =>
 export const fleetObjects = ({ files, shown }: SourceTree): readonly PlacedManifest[] =>
   [...files].flatMap(([path, bytes]) =>
     isYamlFile(path) && bytes.includes('fleet.cattle.io')
-      ? readManifests(path, shown(path), bytes).filter(({ value }) => groupOf(value) === 'fleet.cattle.io')
+      ? readManifests(path, shown(path), bytes, LIKE_HELM).filter(
+          ({ value }) => groupOf(value) === 'fleet.cattle.io',
+        )
       : [],
   );
 
@@ -107,7 +110,9 @@ const below = (
 const bundleAt = (tree: SourceTree, path: string, prefix: string, targets: Bundle['targets']): Bundle => {
   const file = fleetFile(tree, path);
   const [first] =
-    file === undefined ? [] : readManifests(file, tree.shown(file), tree.files.get(file) ?? Buffer.alloc(0));
+    file === undefined
+      ? []
+      : readManifests(file, tree.shown(file), tree.files.get(file) ?? Buffer.alloc(0), LIKE_HELM);
   return {
     path,
     name:

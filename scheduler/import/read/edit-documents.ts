@@ -11,7 +11,7 @@ import {
 } from 'yaml';
 import type { Place } from '#bundles/errors';
 import { yamlFault } from '#bundles/json/yaml-fault';
-import { placeOf, readValue } from './parse-text.ts';
+import { LIKE_KUSTOMIZE, placeOf, readValue } from './parse-text.ts';
 
 export type EditableDocuments = {
   /** Empty for a file with a mistake. */
@@ -27,10 +27,8 @@ export type YamlMistake = { readonly message: string; readonly at: Place };
 export const readDocuments = (bytes: Buffer, file: string): EditableDocuments => {
   const lineCounter = new LineCounter();
   const documents = parseAllDocuments(bytes.toString('utf8'), {
+    ...LIKE_KUSTOMIZE,
     lineCounter,
-    prettyErrors: false,
-    logLevel: 'error',
-    uniqueKeys: false,
   });
   if (!Array.isArray(documents)) return { documents: [], hadRepeatedKeys: false };
   const hadRepeatedKeys = documents.map(dropRepeatedKeys).includes(true);

@@ -7,14 +7,24 @@ import { parseTexts, placeOf } from './parse-text.ts';
 /** An object of a file, and where it begins. */
 export type PlacedManifest = { readonly value: Manifest; readonly at: Place; readonly path: string };
 
-/** The mappings among the documents of a YAML file, lists of objects as their items. A file that is not YAML has none. */
-export const readManifests = (path: string, shown: string, bytes: Buffer): readonly PlacedManifest[] => {
+/**
+ * The mappings among the documents of a YAML file, lists of objects as their items. A file that is not YAML has none.
+ * @param like whose words are booleans
+ */
+export const readManifests = (
+  path: string,
+  shown: string,
+  bytes: Buffer,
+  like?: Parameters<typeof parseTexts>[2],
+): readonly PlacedManifest[] => {
   const lineCounter = new LineCounter();
-  return parseTexts(bytes.toString('utf8'), lineCounter).flatMap(({ document: { contents }, value }) => {
-    if (!isMap(contents)) return [];
-    const at = placeOf(contents.range?.[0] ?? 0, lineCounter, shown);
-    return itemsOf(value).map((one) => ({ value: one, at, path }));
-  });
+  return parseTexts(bytes.toString('utf8'), lineCounter, like).flatMap(
+    ({ document: { contents }, value }) => {
+      if (!isMap(contents)) return [];
+      const at = placeOf(contents.range?.[0] ?? 0, lineCounter, shown);
+      return itemsOf(value).map((one) => ({ value: one, at, path }));
+    },
+  );
 };
 
 const itemsOf = (value: unknown): readonly Manifest[] => {

@@ -1,9 +1,37 @@
-import { type Document, LineCounter, parse, parseAllDocuments, YAMLError } from 'yaml';
+import {
+  type Document,
+  LineCounter,
+  parse,
+  parseAllDocuments,
+  type ScalarTag,
+  type Tags,
+  YAMLError,
+} from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
 import { yamlFault } from '#bundles/json/yaml-fault';
+import { withYamlDoubles } from '#bundles/json/yaml-numbers';
 
-/** Options of the parser that read YAML as Helm and Argo CD do: the last of equal keys counts. */
-const LIKE_HELM = { prettyErrors: false, logLevel: 'error', merge: true, uniqueKeys: false } as const;
+/** Words that are booleans to Helm, Argo CD, Rancher Fleet and kubectl, and text to Kustomize, with which Flux reads all objects. */
+const BOOLEAN: ScalarTag = {
+  tag: 'tag:yaml.org,2002:bool',
+  default: true,
+  identify: (value) => typeof value === 'boolean',
+  test: /^(?:[yYnN]|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF|true|True|TRUE|false|False|FALSE)$/,
+  resolve: (text) => /^(?:y|on|t)/i.test(text),
+};
+
+/** Options of the parser that read YAML as Kustomize does: `0644` is octal, and the last of equal keys counts. */
+export const LIKE_KUSTOMIZE = {
+  prettyErrors: false,
+  logLevel: 'error',
+  uniqueKeys: false,
+  customTags: withYamlDoubles,
+} as const;
+
+export const LIKE_HELM = {
+  ...LIKE_KUSTOMIZE,
+  customTags: (tags: Tags): Tags => [BOOLEAN, ...withYamlDoubles(tags)],
+} as const;
 
 /**
  * The value of a YAML text of the repository.
@@ -13,7 +41,7 @@ const LIKE_HELM = { prettyErrors: false, logLevel: 'error', merge: true, uniqueK
 export const parseText = (text: string | Buffer, at: Place): unknown => {
   const lineCounter = new LineCounter();
   try {
-    const value: unknown = parse(text.toString(), { ...LIKE_HELM, lineCounter });
+    const value: unknown = parse(text.toString(), { ...LIKE_HELM, merge: true, lineCounter });
     if (isEndless(value)) throw new TypeError(ENDLESS);
     return value;
   } catch (error) {
@@ -33,9 +61,13 @@ export const MAX_ALIASES = 1000;
 /** A document and its value. */
 export type ReadDocument = { readonly document: Document.Parsed; readonly value: unknown };
 
-/** The documents of a text of the repository. One with a mistake is left out: a tool that builds it says so. */
-export const parseTexts = (text: string, lineCounter = new LineCounter()): readonly ReadDocument[] => {
-  const documents = parseAllDocuments(text, { ...LIKE_HELM, lineCounter });
+/** The documents of a text of the repository, as Kustomize reads them. One with a mistake is left out: a tool that builds it says so. */
+export const parseTexts = (
+  text: string,
+  lineCounter = new LineCounter(),
+  like: typeof LIKE_HELM | typeof LIKE_KUSTOMIZE = LIKE_KUSTOMIZE,
+): readonly ReadDocument[] => {
+  const documents = parseAllDocuments(text, { ...like, merge: true, lineCounter });
   return (Array.isArray(documents) ? documents : []).flatMap((document) => {
     if (document.errors.length > 0) return [];
     const read = readValue(document);

@@ -1,6 +1,6 @@
-import { stringify } from 'yaml';
 import type { Place } from '#bundles/errors';
 import { renderHelm } from '../../load/applications/render-helm.ts';
+import { writeObject } from '../../model/yaml/write-object.ts';
 import type { ChartSource, Manifest } from '../imported.ts';
 import { isObject, readManifests } from './manifests.ts';
 import { noteFailure, type NoteBook } from './notes.ts';
@@ -32,7 +32,7 @@ export const renderChart = async (
             files: filesBelow(chart.tree.files, chart.path),
             shown: chart.tree.shown(`${chart.path}/`),
           },
-          values: [{ shown: subject, bytes: Buffer.from(stringify(values)) }],
+          values: [{ shown: subject, bytes: Buffer.from(writeObject(values)) }],
           configUnder: undefined,
           releaseName,
           hooks: 'keep',

@@ -1,11 +1,11 @@
 import { posix } from 'node:path';
-import { stringify } from 'yaml';
 import { FleetError } from '#bundles/errors';
 import type { Source } from '../../load/sources/open-sources.ts';
 import { findKustomization } from '../../load/sources/kustomization-file.ts';
 import { readKustomizeTree } from '../../load/applications/read-kustomize-tree.ts';
 import { renderKustomize } from '../../load/applications/render-kustomize.ts';
 import type { Tools } from '../../load/applications/tools/tool.ts';
+import { writeObject } from '../../model/yaml/write-object.ts';
 import type { Given, Manifest, SourceTree } from '../imported.ts';
 import {
   isObject,
@@ -82,7 +82,7 @@ const renderAll = async (
   };
   const all = new Map([
     ...[...files].map(([path, bytes]) => [`${INNER}/${path}`, bytes] as const),
-    [`${OUTER}/kustomization.yaml`, Buffer.from(stringify(outer))] as const,
+    [`${OUTER}/kustomization.yaml`, Buffer.from(writeObject(outer))] as const,
   ]);
   const own = (file: string): string => file.replace(`${INNER}/`, '');
   const shownAt = (file: string): string => tree.shown(own(file));
@@ -172,7 +172,7 @@ const withListing = (
   new Map([...files, [posix.join(folder, 'kustomization.yaml'), Buffer.from(listingText(folder, listed))]]);
 
 export const listingText = (folder: string, listed: readonly string[]): string =>
-  stringify({
+  writeObject({
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
     kind: 'Kustomization',
     resources: listed.map((file) => posix.relative(folder, file)),

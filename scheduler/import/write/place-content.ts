@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import { stringify } from 'yaml';
 import { defined } from '#bundles/defined';
+import { writeObject } from '../../model/yaml/write-object.ts';
 import type { ChartContent, FolderContent, Manifest, Unit } from '../imported.ts';
 import { substituteFile } from '../flux/substitute.ts';
 import type { YamlMistake } from '../read/edit-documents.ts';
@@ -29,12 +29,11 @@ export const placeContent = (target: PlannedTarget, files: NewFiles, notes: Note
       : {};
   switch (unit.content.kind) {
     case 'objects':
-      putClean(
-        files,
-        `${folder}/objects.yaml`,
-        unit.content.objects.map((one) => stringify(one, { lineWidth: 0 })).join('---\n'),
-        { unit, set: workload, notes },
-      );
+      putClean(files, `${folder}/objects.yaml`, unit.content.objects.map(writeObject).join('---\n'), {
+        unit,
+        set: workload,
+        notes,
+      });
       return { path: folder, type: 'plain', ...rules };
     case 'chart':
       return { ...placeChart(unit, unit.content, folder, files, notes), ...rules };
@@ -104,10 +103,7 @@ const placeChart = (
       what: `the value ${path} looks like a secret and is not copied`,
       todo: 'Let the chart name an existing Secret, or write the value into values.yaml of the workload if it is not a secret',
     });
-  const text =
-    Object.keys(values).length === 0
-      ? '{}\n'
-      : stringify(values, { lineWidth: 0, aliasDuplicateObjects: false });
+  const text = Object.keys(values).length === 0 ? '{}\n' : writeObject(values);
   put(files, `${folder}/values.yaml`, text);
   if (chart.from === 'elsewhere')
     return {
@@ -155,7 +151,7 @@ const placeFolder = (
     }),
   );
   const survey = surveySecrets({
-    files: new Map([...filled, [OVERLAY, Buffer.from(stringify(overlay))]]),
+    files: new Map([...filled, [OVERLAY, Buffer.from(writeObject(overlay))]]),
     read: (file) => tree.files.get(file),
     objects: content.objects,
   });
@@ -198,7 +194,7 @@ const placeFolder = (
   putClean(
     files,
     `${folder}/kustomization.yaml`,
-    `# Fields that ${unit.id} lays over its folder.\n${stringify(outer, { lineWidth: 0, aliasDuplicateObjects: false })}`,
+    `# Fields that ${unit.id} lays over its folder.\n${writeObject(outer)}`,
     { unit, set, notes, beside: { path: OVERLAY, survey } },
   );
   return { path: folder, type: 'kustomize' };

@@ -1,8 +1,8 @@
-import { stringify } from 'yaml';
 import { compareBytes } from '#bundles/digest';
 import { defined } from '#bundles/defined';
 import { isClusterScoped } from '../../model/kubernetes/kubernetes-object.ts';
 import { ALLOW_CLUSTER_SCOPED, ALLOW_NAMESPACES } from '../../model/bounds.ts';
+import { writeObject } from '../../model/yaml/write-object.ts';
 import { CONFIGURATION } from '../../views/import/plan-takeover.ts';
 import type { Imported, Manifest, Note } from '../imported.ts';
 import { kindOf, nameOf, namespaceOf } from '../read/manifests.ts';
@@ -44,9 +44,7 @@ export const planPlatform = ({
   const targets = groupTargets(imported, environmentOf).toSorted((a, b) => compareBytes(keyOf(a), keyOf(b)));
   const files: NewFiles = new Map();
   const put = (path: string, objects: readonly Manifest[], comment?: string): void => {
-    const text = objects
-      .map((one) => stringify(one, { lineWidth: 0, aliasDuplicateObjects: false }))
-      .join('---\n');
+    const text = objects.map(writeObject).join('---\n');
     files.set(path, Buffer.from(`${comment === undefined ? '' : `# ${comment}\n`}${text}`));
   };
   files.set('fleet-scheduler.yaml', Buffer.from(CONFIGURATION));

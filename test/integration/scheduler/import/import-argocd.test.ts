@@ -109,7 +109,7 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Argo CD', (paths)
       ...web,
       'sets/list.yaml': applicationSet(
         'list',
-        `  generators: [{list: {elements: [{region: north, on: edge-1}, {region: south, on: edge-2}]}}]\n${template('list-{{region}}', 'web/{{region}}', "{name: '{{on}}', namespace: list}")}`,
+        `  generators: [{list: {elements: [{region: north, cluster: edge-1}, {region: south, cluster: edge-2}]}}]\n${template('list-{{region}}', 'web/{{region}}', "{name: '{{cluster}}', namespace: list}")}`,
       ),
       'sets/folders.yaml': applicationSet(
         'folders',

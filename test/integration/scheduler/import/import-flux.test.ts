@@ -125,6 +125,34 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Flux', (paths) =>
     );
   });
 
+  it('keeps numbers and texts that Go and YAML 1.2 read differently, also in a file that it changes', async () => {
+    const { report, files } = await importFiles(
+      {
+        ...fleet,
+        'infrastructure/pod.yaml': `apiVersion: v1
+kind: Pod
+metadata: {name: pod, namespace: shop, annotations: {region: "\${region:=south}", answer: "yes"}}
+spec:
+  containers: [{name: web, image: "registry.example/web:1"}]
+  volumes: [{name: settings, configMap: {name: settings, defaultMode: 0644}}]
+`,
+        'infrastructure/cache.yaml': fleet['infrastructure/cache.yaml'].replace(
+          'values: {size: 3, auth: {password: horse-battery}}',
+          'values: {mode: 0644, answer: "yes", id: "1_000"}',
+        ),
+      },
+      programs,
+      { tool: 'flux' },
+    );
+    expect(summary(report)).toContain('staging: 6 equal');
+    expect(files['apps/infrastructure/live-staging/source/infrastructure/pod.yaml']).toContain(
+      'defaultMode: 0644',
+    );
+    expect(
+      Object.entries(files).filter(([path]) => path.includes('cache') && path.endsWith('/values.yaml')),
+    ).toEqual([[expect.any(String), 'mode: 420\nanswer: "yes"\nid: "1_000"\n']]);
+  });
+
   it('copies no secret in clear, and names the sealed set for its values', async () => {
     const { report, files } = await importFiles(
       {

@@ -3,7 +3,7 @@ import { parseAllDocuments } from 'yaml';
 import { appendDocument, editDocument } from '../../../../scheduler/author/yaml/edit-document.ts';
 import { listResource } from '../../../../scheduler/author/yaml/list-resource.ts';
 import { setValue } from '../../../../scheduler/author/yaml/set-value.ts';
-import { type ObjectValue, writeObject } from '../../../../scheduler/author/yaml/write-object.ts';
+import { type ObjectValue, writeObject } from '../../../../scheduler/model/yaml/write-object.ts';
 
 const FILE = `# The team of line A.
 apiVersion: v1
@@ -100,6 +100,7 @@ test('a new object says the same in YAML 1.1 and 1.2', () => {
     f: '0o14',
     g: '12:30:45',
     h: '-',
+    hex: '0X1F',
     i: true,
     j: 7,
     n: ['null', '~', ''],
@@ -108,6 +109,8 @@ test('a new object says the same in YAML 1.1 and 1.2', () => {
   const text = writeObject(value);
   for (const version of ['1.1', '1.2'] as const)
     expect(parseAllDocuments(text, { version })[0]?.toJS()).toEqual(value);
+  // A number to Go alone.
+  expect(text).toContain('hex: "0X1F"');
   expect(text).toContain('c: |\n  x\n  y\n');
   expect(writeObject(value)).toBe(text);
 });

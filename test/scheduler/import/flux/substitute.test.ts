@@ -36,6 +36,13 @@ test('a value that is one variable gets the type of its text, as Flux reads the 
   });
 });
 
+test('a number is the one that Go reads, and other numbers of the file stay unchanged', () => {
+  const text = 'mode: 0644\nown: ${mode}\nname: v${mode}\n';
+  expect(substituteFile('a.yaml', Buffer.from(text), { mode: '0755' }).toString()).toBe(
+    'mode: 0644\nown: 493\nname: v0755\n',
+  );
+});
+
 test('an object with the annotation stays unchanged, and a variable without a value is named', () => {
   const off = {
     metadata: { annotations: { 'kustomize.toolkit.fluxcd.io/substitute': 'disabled' } },

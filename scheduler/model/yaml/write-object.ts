@@ -1,4 +1,5 @@
 import { Document, isScalar, parseDocument, type Scalar, visit } from 'yaml';
+import { yamlNumber } from '#bundles/json/yaml-numbers';
 
 /** A parsed object: JSON values only. */
 export type ObjectValue = { readonly [key: string]: unknown };
@@ -23,7 +24,8 @@ export const quoteAmbiguous = (scalar: Scalar): void => {
 /** Words of YAML 1.1 that 1.2 reads as text. */
 const isAmbiguous = (text: string): boolean =>
   /^[-+.0-9~]|^(?:y|n|yes|no|on|off|true|false|null)$/i.test(text) &&
-  (['1.1', '1.2'] as const).some((version) => {
-    const { contents, errors } = parseDocument(text, { version, logLevel: 'silent' });
-    return errors.length === 0 && isScalar(contents) && typeof contents.value !== 'string';
-  });
+  (yamlNumber(text) !== undefined ||
+    (['1.1', '1.2'] as const).some((version) => {
+      const { contents, errors } = parseDocument(text, { version, logLevel: 'silent' });
+      return errors.length === 0 && isScalar(contents) && typeof contents.value !== 'string';
+    }));
