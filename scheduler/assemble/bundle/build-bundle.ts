@@ -24,7 +24,7 @@ import { mergeImage } from '../images/merge-image.ts';
 import { checkPackable, packBundle } from './pack-bundle.ts';
 import { pinImage } from '../images/pin-image.ts';
 import { rankPackages } from './rank-packages.ts';
-import { checkAlone, checkReadable, readBack } from './read-back.ts';
+import { checkReadable, readBack, refusedAlone } from './read-back.ts';
 import type { ResolvedImage } from '../images/resolved-image.ts';
 import type { ResolveImages } from '../images/resolve-once.ts';
 import type { BuiltBundle, HeldPackage } from './built-bundle.ts';
@@ -37,7 +37,7 @@ const PAUSE = 20;
 export const buildBundle = async (input: BundleInput, signal: AbortSignal): Promise<BuiltBundle> => {
   const { platform, clusterType } = input;
   const held: HeldAssignment[] = [...input.held];
-  const assembled: AssembledPackage[] = [];
+  const all: AssembledPackage[] = [];
   /** By package. */
   const images = new Map<string, readonly ResolvedImage[]>();
   const resolve: ResolveImages = async (names, platforms) =>
@@ -68,18 +68,20 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
       }
       checkPackable(made);
       const found = await resolve(made.images, clusterType.platforms);
-      const complete = withImageBlobs(made, found);
-      images.set(complete.id, found);
-      checkAlone(aboutOf([complete]), complete);
-      assembled.push(complete);
+      images.set(made.id, found);
+      all.push(withImageBlobs(made, found));
     } catch (error) {
-      const placed = placeImage(toMistake(error, `building ${idOf(rendered)}`), rendered, input);
-      const { name, at } = rendered.assignment.target;
-      // An error without a place gets the place of the line that assigns the package.
-      held.push({ assignment: rendered.assignment, error: withPlace(placed, at, placed.subject ?? name) });
+      const mistake = toMistake(error, `building ${idOf(rendered)}`);
+      held.push(heldFor(rendered, placeImage(mistake, rendered, input)));
     }
   }
-  held.push(...refuseReaders(assembled, input), ...holdOverTime(assembled, platform.workspaces));
+  const refused = refusedAlone(all, aboutOf);
+  const assembled = all.filter((made) => !refused.has(made));
+  held.push(
+    ...[...refused].map(([made, error]) => heldFor(made, error)),
+    ...refuseReaders(assembled, input),
+    ...holdOverTime(assembled, platform.workspaces),
+  );
   const refusals = new Set(held.map(({ assignment }) => assignment));
   const built = await settleClaims(
     {
@@ -133,6 +135,12 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
     ),
   };
 };
+
+/** An error without a place gets the place of the line that assigns the package. */
+const heldFor = ({ assignment }: Pick<RenderedPackage, 'assignment'>, error: FleetError): HeldAssignment => ({
+  assignment,
+  error: withPlace(error, assignment.target.at, error.subject ?? assignment.target.name),
+});
 
 /** The images of some packages, each once with all its names. */
 const imagesOf = (

@@ -8,6 +8,7 @@ import { withBytes } from '#bundles/formats/layout/with-bytes';
 import { missingBlob } from '#bundles/formats/layout/verified';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { parseDocument } from '#bundles/json/validate';
+import { toMistake } from '../../model/problems.ts';
 import type { AssembledPackage } from './assembled-package.ts';
 import { type BundleAbout, bundleConfig } from './bundle-config.ts';
 import type { PackedBundle } from './pack-bundle.ts';
@@ -52,29 +53,58 @@ export const checkReadable = (about: BundleAbout, packages: readonly AssembledPa
 };
 
 /**
- * Checks that readers accept a bundle with this package alone, and a candidate with what it brings.
- * @throws FleetError FIELD_INVALID, which says what they refuse
+ * Finds the packages that readers would refuse in a bundle of their own, or in a candidate with what they bring. What readers take together they take
+ * alone, except where packages share a site value: a bundle has one schema of it.
+ * @returns FIELD_INVALID, which says what they refuse
  */
-export const checkAlone = (about: BundleAbout, made: AssembledPackage): void => {
-  try {
-    checkReadable(about, [made]);
-    parseDocument('candidate', partOfCandidate(about, made), 'the candidate');
-  } catch (error) {
-    if (!(error instanceof FleetError)) throw error;
-    throw new FleetError('FIELD_INVALID', `no agent would take this package: ${error.message}`, {
-      hint: 'Make it shorter or smaller',
-      cause: error,
-    });
-  }
+export const refusedAlone = (
+  packages: readonly AssembledPackage[],
+  aboutOf: (packages: readonly AssembledPackage[]) => BundleAbout,
+): ReadonlyMap<AssembledPackage, FleetError> => {
+  const whyNot = (some: readonly AssembledPackage[]): FleetError | undefined => {
+    try {
+      const about = aboutOf(some);
+      checkReadable(about, some);
+      parseDocument('candidate', partOfCandidate(about, some), 'the candidate');
+      return undefined;
+    } catch (error) {
+      return toMistake(error, `reading ${some.map(({ id }) => id).join()}`);
+    }
+  };
+  const { shared = [], own = [] } = Object.groupBy(packages, ({ siteInputs }) =>
+    siteInputs.length > 0 ? 'shared' : 'own',
+  );
+  return new Map(
+    (whyNot(own) ? packages : shared).flatMap((made) => {
+      const cause = whyNot([made]);
+      return cause ? [[made, notTaken(cause)]] : [];
+    }),
+  );
 };
 
-const partOfCandidate = ({ fleet }: BundleAbout, { images, contents = [] }: AssembledPackage): Candidate => ({
-  fleet,
-  sources: [],
-  images: images.map((name) => ({ name, digest: ANY_LAYER })),
-  charts: contents.flatMap(({ from }) => (from && 'chart' in from ? from.chart : [])),
-  files: contents.flatMap(({ from, digest }) => (from && 'url' in from ? [{ name: from.url, digest }] : [])),
-});
+const notTaken = (cause: FleetError): FleetError =>
+  cause.code === 'INTERNAL'
+    ? cause
+    : new FleetError('FIELD_INVALID', `no agent would take this package: ${cause.message}`, {
+        hint: 'Make it shorter or smaller',
+        cause,
+      });
+
+const partOfCandidate = ({ fleet }: BundleAbout, packages: readonly AssembledPackage[]): Candidate => {
+  const contents = packages.flatMap((made) => made.contents ?? []);
+  return {
+    fleet,
+    sources: [],
+    images: [...new Set(packages.flatMap(({ images }) => images))].map((name) => ({
+      name,
+      digest: ANY_LAYER,
+    })),
+    charts: contents.flatMap(({ from }) => (from && 'chart' in from ? from.chart : [])),
+    files: contents.flatMap(({ from, digest }) =>
+      from && 'url' in from ? [{ name: from.url, digest }] : [],
+    ),
+  };
+};
 
 type Size = { readonly bytes: number; readonly entries: number };
 

@@ -316,7 +316,7 @@ const DEBIAN = 'needs a Debian archive; parseHostPackage judges it with the rest
 const ANSIBLE = 'needs a playbook with its parts; parseHostPackage judges it with the rest of package.json';
 const OWNER = "the author's field has the same limit";
 const SIZES = 'more than a build of a test can have; the size of the config comes first';
-const EVIDENCE = 'evidence in the layout of images, which teams do not write; checkAlone judges the entry';
+const EVIDENCE = 'evidence in the layout of images, which teams do not write; refusedAlone judges the entry';
 const SAME = 'judged by the same rule as in the candidate';
 
 export const UNREACHED: Readonly<Record<string, string>> = {
