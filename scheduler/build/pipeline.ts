@@ -14,6 +14,7 @@ import { stagePlan } from '../release/rollout/plan-rollout.ts';
 import { encodeSiteLayers } from '../load/releases/site-layers-document.ts';
 import { lineageOf, type Place } from '../release/chain/open-chain.ts';
 import type { Releases } from '../release/write/open-releases.ts';
+import { openRemovals } from '../release/removals/find-removals.ts';
 import { findUndeclared } from '../release/removals/find-undeclared.ts';
 import { renderAll } from '../render/render-all.ts';
 import { NO_ALLOWANCE } from '../settings/allowance.ts';
@@ -62,7 +63,9 @@ export const releaseEnvironment = async (
   const assembled = await assembleEnvironment(rendered, signal);
   const layout = await releases.open();
   const reading = { layout, roots: keys.roots, signal, allowance };
-  const { holds, undeclared: unmeant } = await findUndeclared(assembled, reading);
+  const removalsOf = (build: EnvironmentBuild) => openRemovals(layout, build, keys.roots, signal);
+  const first = removalsOf(assembled);
+  const { holds, undeclared: unmeant } = await findUndeclared(assembled, { ...reading, findRemovals: first });
   const built = await holdPackages(rendered, assembled, holds, signal);
   if (isPromoted && given) checkShared(given, built.candidate, built.platform);
   const sites = options.judgeSites && (await adviseBuilt(built, options.judgeSites.enrolled));
@@ -71,7 +74,8 @@ export const releaseEnvironment = async (
   const lineage = place && lineageOf(place, sharedDigest(built.candidate));
   const layers = encodeSiteLayers(built.platform, rolloutPolicy && stagePlan(rolloutPolicy));
   const siteLayers = layers && digestOf(layers);
-  const facts = await readFacts(built, { ...reading, now, lineage, siteLayers, unmeant });
+  const findRemovals = built === assembled ? first : removalsOf(built);
+  const facts = await readFacts(built, { ...reading, findRemovals, now, lineage, siteLayers, unmeant });
   const decided = facts.map((channel) => ({ ...channel, decision: decideRelease(channel.facts) }));
   // carry out
   const channels = await carryOut(built, decided, {

@@ -16,7 +16,7 @@ import { findRevoked, readRevocations } from '../../load/releases/revocation-lis
 import type { BuildLineage } from '../../release/chain/open-chain.ts';
 import { heldIn } from '../../release/write/held-in.ts';
 import { readPrevious } from '../../release/write/read-previous.ts';
-import { type FindRemovals, openRemovals } from '../../release/removals/find-removals.ts';
+import type { FindRemovals } from '../../release/removals/find-removals.ts';
 import { compareBundle, type Comparison } from '../../release/removals/judge-bundle.ts';
 import type { Removal } from '../../release/removals/removal.ts';
 import { findTakenBack } from '../../release/rollout/begin-rollout.ts';
@@ -52,6 +52,8 @@ type Options = {
   readonly allowance: Allowance;
   readonly lineage: BuildLineage | undefined;
   readonly siteLayers: Digest | undefined;
+  /** Of this build. */
+  readonly findRemovals: FindRemovals;
   /** By cluster type. */
   readonly unmeant: ReadonlyMap<string, readonly Removal[]>;
 };
@@ -65,19 +67,17 @@ export const readFacts = async (
   options: Options,
 ): Promise<readonly ChannelFacts[]> => {
   const { layout, roots, signal } = options;
-  const findRemovals = openRemovals(layout, built, roots, signal);
   let log: Promise<AuditLog> | undefined;
   const readLog = (): Promise<AuditLog> => (log ??= readAuditLog(layout, roots));
   const found: ChannelFacts[] = [];
   for (const bundle of built.bundles) {
     signal.throwIfAborted();
-    found.push(await readChannel(built, bundle, { ...options, findRemovals, readLog }));
+    found.push(await readChannel(built, bundle, { ...options, readLog }));
   }
   return found;
 };
 
 type Reading = Options & {
-  readonly findRemovals: FindRemovals;
   readonly readLog: () => Promise<AuditLog>;
 };
 

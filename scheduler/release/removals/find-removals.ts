@@ -73,7 +73,7 @@ export const openRemovals = (
       .map(({ candidate }) => candidate);
   };
   const unread = platform.heldWorkloads ?? [];
-  return async (built, previous) => {
+  const find: FindRemovals = async (built, previous) => {
     const { clusterType, bundle, held } = built;
     const before = await releasedOf(clusterType.name, previous);
     const now = new Set(bundle.config.assignments.map(({ id }) => id));
@@ -102,6 +102,18 @@ export const openRemovals = (
         ...defined({ workspace }),
       });
     return [...removals, ...lost];
+  };
+  /** By the statement of the release: a build asks twice, before it holds packages and when it decides. */
+  const found = new WeakMap<
+    BuiltBundle,
+    { readonly since: Digest; readonly removals: ReturnType<FindRemovals> }
+  >();
+  return (built, previous) => {
+    const before = found.get(built);
+    if (before?.since === previous.digest) return before.removals;
+    const removals = find(built, previous);
+    found.set(built, { since: previous.digest, removals });
+    return removals;
   };
 };
 

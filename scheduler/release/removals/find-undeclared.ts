@@ -12,7 +12,7 @@ import { readBase } from '../../load/releases/read-base.ts';
 import { type StoredRelease, readRelease } from '../../load/releases/read-release.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
 import type { Allowance } from '../../settings/allowance.ts';
-import { openRemovals } from './find-removals.ts';
+import type { FindRemovals } from './find-removals.ts';
 import { compareBundle, judgeBundle } from './judge-bundle.ts';
 import { describeRemovals, nameRemovals, type Removal } from './removal.ts';
 
@@ -29,6 +29,8 @@ type Options = {
   readonly roots: readonly TrustRoot[];
   readonly signal: AbortSignal;
   readonly allowance: Allowance;
+  /** Of this build. */
+  readonly findRemovals: FindRemovals;
 };
 
 /**
@@ -38,9 +40,8 @@ type Options = {
  * packages is left as built, so that decideRelease holds it as a whole.
  */
 export const findUndeclared = async (built: EnvironmentBuild, options: Options): Promise<Undeclared> => {
-  const { layout, roots, signal, allowance } = options;
+  const { layout, roots, allowance, findRemovals } = options;
   const { environment } = built.platform;
-  const findRemovals = openRemovals(layout, built, roots, signal);
   const holds = new Map<string, BundleHolds>();
   const undeclared = new Map<string, readonly Removal[]>();
   for (const bundle of built.bundles) {
