@@ -161,6 +161,15 @@ describeWith(
       );
     });
 
+    it.each([
+      ['/etc/tmpfiles.d/lost.conf', 'd /etc/hostname 0750\n', 'systemd-tmpfiles', 'is not a directory'],
+      ['/etc/sysusers.d/lost.conf', 'r - 0-0\nu lost -\n', 'systemd-sysusers', 'No free group ID'],
+    ])('names %s, which its program cannot carry out and passes with 0', async (path, text, program, why) => {
+      await expect(apply({ files: { [path]: text } })).rejects.toThrow(
+        new RegExp(`lost\\.conf could not take effect: .*${program} could not do all: .*${why}`),
+      );
+    });
+
     it('puts settings into effect through the runner of the restricted daemon', async () => {
       const applyRestricted = await installRestrictedDaemon(host);
       const second = spec('net.ipv4.ip_default_ttl = 90\n');
