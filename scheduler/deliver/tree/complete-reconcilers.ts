@@ -2,19 +2,16 @@ import { createHash } from 'node:crypto';
 import { defined } from '#bundles/defined';
 import { compareBytes, type Digest, hexOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { escapeToken } from '#bundles/formats/bounds/site-fields';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import { type ParsedDocument, parseManifests } from '#bundles/formats/bundle/parse-manifests';
-import { putInputs } from '#bundles/formats/site-values/put-inputs';
-import type { ResolvedInput } from '#bundles/formats/site-values/resolve-inputs';
 import { isRecord } from '#bundles/is-record';
 import { canonicalJson, type Json } from '#bundles/json/canonical';
-import { isSameJson } from '#bundles/json/is-same-json';
 import { parse } from 'yaml';
 import { toProblem } from '../../model/problems.ts';
 import { DEPLOYED, deployedPackage, isPlaybook } from '../../model/reconciler-traits.ts';
 import type { Tree } from '../../render/render-tree.ts';
 import type { TreeCluster } from '../git/cluster-folder.ts';
+import { type Patch, patchesOf } from './object-patches.ts';
 import { fieldsOf, type PlacedValues, takesValues, toYaml } from './place-values.ts';
 
 /** The bundle of a cluster, and the files of its packages, which a reconciler that follows the registry does not find in the folder. */
@@ -174,41 +171,6 @@ const spreadLabels = (
   kind === 'HelmOp'
     ? { labels: { ...(own as Readonly<Record<string, Json>> | undefined), ...labels } }
     : { forceSyncGeneration: Number.parseInt(hexOf(digest).slice(0, 8), 16) };
-
-type Patch = { readonly target: Readonly<Record<string, string>>; readonly patch: string };
-
-/** JSON patches (RFC 6902) that make of the objects of a package what an agent would make of them with these values. */
-const patchesOf = (files: Tree, fields: readonly ResolvedInput[]): readonly Patch[] => {
-  const before = parseManifests(files);
-  return putInputs(before, fields).flatMap(({ file, index, value }) => {
-    const old = before.find((one) => one.file === file && one.index === index)?.value;
-    const operations = old === undefined ? [] : differences('', old, value);
-    if (operations.length === 0) return [];
-    const [version = '', group] = String(value['apiVersion']).split('/').toReversed();
-    const { name, namespace } = (value['metadata'] ?? {}) as Readonly<Record<string, unknown>>;
-    const target = Object.fromEntries(
-      Object.entries({ group, version, kind: value['kind'], name, namespace }).flatMap(([key, one]) =>
-        typeof one === 'string' ? [[key, one]] : [],
-      ),
-    );
-    return [{ target, patch: toYaml(operations) }];
-  });
-};
-
-type Operation = { readonly op: 'add' | 'replace'; readonly path: string; readonly value: unknown };
-
-/** Site values set fields and remove none. */
-const differences = (path: string, old: unknown, now: unknown): readonly Operation[] => {
-  if (isSameJson(old as Json, now as Json)) return [];
-  if (isRecord(old) && isRecord(now))
-    return Object.entries(now).flatMap(([key, value]): readonly Operation[] => {
-      const at = `${path}/${escapeToken(key)}`;
-      return Object.hasOwn(old, key) ? differences(at, old[key], value) : [{ op: 'add', path: at, value }];
-    });
-  if (Array.isArray(old) && Array.isArray(now) && old.length === now.length)
-    return now.flatMap((value, index) => differences(`${path}/${index}`, old[index], value));
-  return [{ op: 'replace', path, value: now }];
-};
 
 type Play = Readonly<Record<string, unknown>>;
 

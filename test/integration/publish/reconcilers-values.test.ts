@@ -3,11 +3,16 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { expect, it } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
+import { parseManifests } from '#bundles/formats/bundle/parse-manifests';
+import { putInputs } from '#bundles/formats/site-values/put-inputs';
+import { patchesOf } from '../../../scheduler/deliver/tree/object-patches.ts';
+import { toYaml } from '../../../scheduler/deliver/tree/place-values.ts';
 import { withPythonOf } from '../../harness/neighbours/python-of.ts';
 import { describeOnVersions } from '../../harness/run/describe-on-versions.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { runOrFail } from '../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+import { field, FILE, filesOf, LINE } from '../../scheduler/deliver/tree/line-fields.ts';
 import { reconcilerClusters, WEB } from '../../scheduler/deliver/tree/reconciler-clusters.ts';
 import { RECONCILERS } from '../../scheduler/load/templates/render-template.ts';
 
@@ -57,6 +62,18 @@ describeWith(['kustomize'], 'patches of a cluster that follows the registry', ({
       );
     },
   );
+
+  it('whole numbers beyond 2^53 stay beside the values of the site', async () => {
+    await using folder = await temporaryDirectory('numbers');
+    const fields = [field('/spec/belts/1/speed', 3), field('/metadata/annotations/note', 'new')];
+    await writeFile(join(folder.path, FILE), LINE);
+    const patches = patchesOf(filesOf(LINE), fields);
+    await writeFile(join(folder.path, 'kustomization.yaml'), stringify({ resources: [FILE], patches }));
+    const { stdout } = await runOrFail([kustomize, 'build', folder.path]);
+    const [wanted] = putInputs(parseManifests(filesOf(LINE)), fields);
+    expect(parse(stdout, { intAsBigInt: true })).toEqual(parse(toYaml(wanted?.value), { intAsBigInt: true }));
+    expect(stdout).toContain('9223372036854775807');
+  });
 });
 
 /** Accepts an object as the definition of its kind does, which an API server reads alike. */
