@@ -38,13 +38,45 @@ type Resources = {
 const candidates = async (): Promise<readonly Candidate[]> => {
   const text = await readFile(join(HERE, 'right-objects.yaml'), 'utf8');
   const right = parseAllDocuments(text).map((document) => document.toJS() as Judged);
-  return right.flatMap((object) =>
-    [{ what: 'as it is', object }, ...mutationsOf(object)].map(({ what, object: changed }) => ({
-      what: `${object.kind} ${what}`,
-      object: changed as Candidate['object'],
-    })),
-  );
+  return [
+    ...KEYS,
+    ...right.flatMap((object) =>
+      [{ what: 'as it is', object }, ...mutationsOf(object)].map(({ what, object: changed }) => ({
+        what: `${object.kind} ${what}`,
+        object: changed as Candidate['object'],
+      })),
+    ),
+  ];
 };
+
+/** Keys of ConfigMaps and Secrets, sound and not. */
+const KEYS: readonly Candidate[] = [
+  ...[
+    'a/b',
+    'a b',
+    '.',
+    '..',
+    '..a',
+    '.a',
+    'a..b',
+    'A_b-9.c',
+    'ä',
+    '',
+    'a'.repeat(253),
+    'a'.repeat(254),
+  ].flatMap((key) => [
+    { kind: 'ConfigMap', data: { [key]: 'text' } },
+    { kind: 'ConfigMap', binaryData: { [key]: 'aGk=' } },
+    { kind: 'Secret', data: { [key]: 'aGk=' } },
+    { kind: 'Secret', stringData: { [key]: 'text' } },
+  ]),
+  { kind: 'ConfigMap', data: { a: 'text' }, binaryData: { a: 'aGk=' } },
+  { kind: 'ConfigMap', data: { a: 'text' }, binaryData: { b: 'aGk=' } },
+  { kind: 'Secret', data: { a: 'aGk=' }, stringData: { a: 'text' } },
+].map((fields) => ({
+  what: `keys: ${JSON.stringify(fields)}`,
+  object: { apiVersion: 'v1', metadata: { name: 'keys', namespace: 'default' }, ...fields },
+}));
 
 describeOnKubernetes(
   ['kwok'],

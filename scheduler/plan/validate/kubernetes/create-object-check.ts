@@ -3,6 +3,7 @@ import { FleetError, type Place } from '#bundles/errors';
 import { FLEET_GROUP } from '../../../load/objects/fleet-kinds.ts';
 import { type ParsedDocument, placeOf } from '../../../model/yaml/parse-documents.ts';
 import { createTypeCompiler, type TypeCompiler } from './compile-type.ts';
+import { judgeKeys } from './config-rules.ts';
 import type { CustomKinds } from './custom-kinds.ts';
 import { kubernetesFacts, type ObjectFact } from './facts.ts';
 import { nearestName } from '#bundles/nearest-name';
@@ -84,7 +85,10 @@ const run = (object: JudgedObject, check: Check | undefined, metadata?: Check): 
   const walk: Walk = { document, found: [], isSecret: /secret/i.test(object.kind), steps: 0 };
   try {
     check?.(root, '', walk, root);
-    walk.found.push(...judgeSelector(object.apiVersion, object.kind, document));
+    walk.found.push(
+      ...judgeSelector(object.apiVersion, object.kind, document),
+      ...judgeKeys(object.apiVersion, object.kind, walk),
+    );
     if (metadata) metadata((document.get('metadata', true) ?? null) as Node | null, 'metadata', walk, root);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;

@@ -53,6 +53,35 @@ test('a number in a text field is reported with its quoted form', () => {
   ]);
 });
 
+test('a key of a ConfigMap in both data and binaryData is reported', () => {
+  const text =
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {logo: text}\nbinaryData:\n  logo: //4=\n';
+  expect(judge(text)).toEqual([
+    'app.yaml:6:3: OBJECT_INVALID: ConfigMap a: binaryData has the key logo, which data has, too. Give one of them another name. Kustomize leaves both where an overlay merges text over a binary file, or a binary file over text.',
+  ]);
+  expect(judge(text.replace('data: {logo: text}', 'data: {label: text}'))).toEqual([]);
+  expect(judge(text.replace('kind: ConfigMap', 'kind: Secret').replace('binaryData', 'stringData'))).toEqual(
+    [],
+  );
+});
+
+test.each([
+  ['ConfigMap', 'data', 'a/b'],
+  ['ConfigMap', 'binaryData', '..a'],
+  ['Secret', 'stringData', 'a b'],
+  ['Secret', 'data', '.'],
+  ['ConfigMap', 'data', 'a'.repeat(254)],
+])('a key of a %s that Kubernetes refuses is reported: %s %s', (kind, field, key) => {
+  const text = (name: string) =>
+    `apiVersion: v1\nkind: ${kind}\nmetadata: {name: a}\n${field}: {${name}: aGk=}\n`;
+  expect(judge(text(key))).toEqual([
+    expect.stringContaining(
+      `app.yaml:4:${field.length + 4}: OBJECT_INVALID: ${kind} a: ${field} has the key "${key}": a key has`,
+    ),
+  ]);
+  expect(judge(text('.a_b-C.9'))).toEqual([]);
+});
+
 test('a selector that does not select the pods of its own template is reported', () => {
   expect(judge(deployment('').replace('labels: {app: web}', 'labels: {app: wed}'))).toEqual([
     'app.yaml:5:28: OBJECT_INVALID: Deployment web: spec.selector.matchLabels wants app=web, but the pods of spec.template have app=wed',
