@@ -323,6 +323,7 @@ const fill = async (hub: Hub, sites: number): Promise<FleetHub['made']> => {
               state: 'waiting',
               candidate: SHARED,
               waitsFor: null,
+              unmet: [],
               why: null,
             },
           ],

@@ -657,6 +657,13 @@ export type Condition = {
   readonly name: string;
   readonly wanted: string;
   readonly found: string;
+  /**
+   * The same in numbers, of a condition that is counted: agents, approvals, images or channels.
+   */
+  readonly progress?: {
+    readonly found: number;
+    readonly wanted: number;
+  };
   readonly met: boolean;
   /**
    * The first ten that hold it back, and the count of all.
@@ -1001,7 +1008,14 @@ export type LinkState = {
   readonly mode: string;
   readonly state: string;
   readonly candidate: Digest | null;
+  /**
+   * The first of `unmet`, or the code of an error.
+   */
   readonly waitsFor: string | null;
+  /**
+   * Names of all conditions that are not met.
+   */
+  readonly unmet: readonly string[];
   readonly why: string | null;
   readonly since: Timestamp;
 };

@@ -105,7 +105,10 @@ export type LinkState = {
     mode: string;
     state: string;
     candidate: Digest | null;
+    /** The first of `unmet`, or the code of an error. */
     waitsFor: string | null;
+    /** Names of all conditions that are not met. */
+    unmet: string[];
     why: string | null;
     since: Time;
 };
@@ -234,6 +237,11 @@ export type Condition = {
     name: string;
     wanted: string;
     found: string;
+    /** The same in numbers, of a condition that is counted: agents, approvals, images or channels. */
+    progress?: {
+        found: number;
+        wanted: number;
+    };
     met: boolean;
     /** The first ten that hold it back, and the count of all. */
     holding: {

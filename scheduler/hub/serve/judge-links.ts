@@ -10,7 +10,7 @@ import type { Promotion } from '../../model/promotion.ts';
 import { type Configuration, requireSetting } from '../../settings/configuration.ts';
 import { assessDecided, type Decided, readDecided } from '../promote/gate/assess.ts';
 import type { GateHub } from '../promote/gate/gate-hub.ts';
-import { firstReason } from '../promote/gate/describe-verdict.ts';
+import { reasonOf } from '../promote/gate/describe-verdict.ts';
 import { isDueForCheck } from '../promote/judge/judge-check.ts';
 import { earliestOpening } from '../promote/judge/judge-gate.ts';
 import { type Link, linksOf } from '../promote/facts/link.ts';
@@ -94,27 +94,30 @@ export const createLinkJudge = (options: JudgeOptions): LinkJudge => {
   ): Promise<Judged> => {
     const { candidate, decisions } = decided;
     const common = { from: link.from, to: link.to, mode: modeOf(link), ...candidateOf(decided) };
-    if (!judgement) return { ...common, ...settledState(decided), waitsFor: null };
+    if (!judgement) return { ...common, ...settledState(decided), ...NOTHING_UNMET };
     const { verdict } = judgement;
     const { state } = verdict;
     if (isDueForCheck(verdict)) await askChecks(hub, { ...decided, link });
-    const waitsFor = (state === 'waiting' && verdict.conditions.find(({ met }) => !met)?.name) || null;
-    if (state !== 'ready') return { ...common, state, waitsFor, why: firstReason(verdict) };
+    const unmet =
+      state === 'waiting' ? verdict.conditions.filter(({ met }) => !met).map(({ name }) => name) : [];
+    if (state !== 'ready')
+      return { ...common, state, waitsFor: unmet[0] ?? null, unmet, why: reasonOf(verdict) };
     const byHand = `promote it with: fleet-scheduler promote ${link.to}`;
-    if (link.policy?.mode !== 'automatic') return { ...common, state, waitsFor, why: byHand };
+    if (link.policy?.mode !== 'automatic') return { ...common, state, ...NOTHING_UNMET, why: byHand };
     const held = heldFromPolicy(decisions.promoted);
     if (held !== undefined)
-      return { ...common, state, waitsFor, why: `${held}: fleet-scheduler promote ${link.to}` };
+      return { ...common, state, ...NOTHING_UNMET, why: `${held}: fleet-scheduler promote ${link.to}` };
     const made = await promoteIfOpen(
       { ...hub, readChanges: openChanges?.(true) },
       { link, candidate },
       { ...options, signal },
     );
     known.delete(link.to);
-    if (!made) return { ...common, state: 'waiting', waitsFor, why: 'it changed while it was judged' };
+    if (!made)
+      return { ...common, state: 'waiting', ...NOTHING_UNMET, why: 'it changed while it was judged' };
     log.info({ ...common, number: made.number, policy: link.policy.name }, 'promoted');
     onPromoted();
-    return { ...common, state: 'promoted', waitsFor, why: null };
+    return { ...common, state: 'promoted', ...NOTHING_UNMET, why: null };
   };
 
   const one = async (hub: GateHub, link: Link, signal: AbortSignal): Promise<Judged> => {
@@ -134,6 +137,7 @@ export const createLinkJudge = (options: JudgeOptions): LinkJudge => {
         state: 'waiting',
         candidate: decided?.candidate.candidate ?? null,
         waitsFor: fault.code,
+        unmet: [],
         why: `${fault.code}: ${fault.message}`,
       };
     }
@@ -176,6 +180,8 @@ export const createLinkJudge = (options: JudgeOptions): LinkJudge => {
     },
   };
 };
+
+const NOTHING_UNMET = { waitsFor: null, unmet: [] } as const;
 
 const modeOf = ({ policy }: Link): Judged['mode'] => policy?.mode ?? 'manual';
 

@@ -471,4 +471,9 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
       await db.schema.alterTable('local_edit').addColumn('proposal', 'text').execute();
     },
   },
+  '0045-unmet-conditions': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema.alterTable('gate_link').addColumn('unmet', 'text').execute();
+    },
+  },
 };

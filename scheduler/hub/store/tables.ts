@@ -419,6 +419,8 @@ export type GateLinkRow = {
   readonly candidate: Digest | null;
   /** Name of the first condition that is not met; null: none, or a decision holds it. */
   readonly waits_for: string | null;
+  /** JSON: names of all conditions that are not met; null: stored by an older version. */
+  readonly unmet: string | null;
   /** One sentence for a person; null: nothing holds it. */
   readonly why: string | null;
   /** Since when state, candidate and condition are the same. */

@@ -120,7 +120,7 @@ const fill = async (made: TestServer): Promise<void> => {
     await tx.insertInto('site_layers').values(lackingSite(began)).execute();
   });
   const link = { from: 'qa', to: 'prod', mode: 'manual', state: 'waiting', candidate: OLD };
-  const why = { waitsFor: 'soak', why: '12 of 24 h have passed' };
+  const why = { waitsFor: 'soak', unmet: ['soak'], why: '12 of 24 h have passed' };
   await recordLinkStates(store, [{ ...link, ...why }], formatTime(addDays(NOW, -1)));
 };
 

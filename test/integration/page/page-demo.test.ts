@@ -447,6 +447,8 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     await page.getByRole('link', { name: 'qa to prod: an approval' }).click();
     const gate = page.getByRole('region', { name: 'Gate qa to prod' });
     await expect.poll(() => gate.textContent()).toMatch(/approvals 1 by lars, wanted 2, not by the author/);
+    const ring = gate.getByRole('listitem').filter({ hasText: 'approvals' }).locator('.part');
+    expect(await ring.getAttribute('stroke-dasharray')).toBe('50 100');
     await page.getByRole('button', { name: 'Approve qa to prod' }).click();
     const dialog = page.getByRole('dialog');
     await expect

@@ -69,7 +69,14 @@ describeWith(['chromium'], 'the page of an empty hub', ({ chromium }) => {
     expect(await first.locator('pre').nth(1).textContent()).toContain('--site plant-7');
 
     const at = formatTime(NOW);
-    const waiting = { mode: 'manual', state: 'waiting', candidate: null, waitsFor: null, why: null } as const;
+    const waiting = {
+      mode: 'manual',
+      state: 'waiting',
+      candidate: null,
+      waitsFor: null,
+      unmet: [],
+      why: null,
+    } as const;
     await recordLinkStates(made.hub.store, [{ ...waiting, from: 'prod', to: 'far' }], at);
     await made.hub.layoutWriter.release({
       channel: HOSTS,
@@ -97,7 +104,11 @@ describeWith(['chromium'], 'the page of an empty hub', ({ chromium }) => {
 
     const link = { mode: 'manual', state: 'promoted', candidate: `sha256:${'2'.repeat(64)}` } as const;
     const to = HOSTS.environment;
-    await recordLinkStates(made.hub.store, [{ ...link, from: 'qa', to, waitsFor: null, why: null }], at);
+    await recordLinkStates(
+      made.hub.store,
+      [{ ...link, from: 'qa', to, waitsFor: null, unmet: [], why: null }],
+      at,
+    );
     expect(await steps()).toEqual([]);
   });
 

@@ -26,7 +26,11 @@ const startOffice = async (browser: Browser, page: string, files: Readonly<Recor
   await using starting = new AsyncDisposableStack();
   const made = starting.use(await decisionServer({ page }, files));
   const link = { from: 'qa', to: 'prod', mode: 'manual', state: 'ready', candidate: null };
-  await recordLinkStates(made.store, [{ ...link, waitsFor: null, why: null }], formatTime(addDays(NOW, -2)));
+  await recordLinkStates(
+    made.store,
+    [{ ...link, waitsFor: null, unmet: [], why: null }],
+    formatTime(addDays(NOW, -2)),
+  );
   await made.server.listen({ host: '127.0.0.1', port: 0 });
   const { port } = made.server.server.address() as AddressInfo;
   const reader = async (): Promise<string> =>

@@ -56,7 +56,11 @@ const startOffice = async (page: string) => {
   const now = new Date();
   made.setNow(now);
   const link = { from: 'qa', to: 'prod', mode: 'manual', state: 'ready', candidate: null };
-  await recordLinkStates(made.store, [{ ...link, waitsFor: null, why: null }], formatTime(addDays(now, -2)));
+  await recordLinkStates(
+    made.store,
+    [{ ...link, waitsFor: null, unmet: [], why: null }],
+    formatTime(addDays(now, -2)),
+  );
   await made.server.listen({ host: '127.0.0.1', port });
   const running = starting.move();
   return { made, url, provider, now, [Symbol.asyncDispose]: () => running.disposeAsync() };

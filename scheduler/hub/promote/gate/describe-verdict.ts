@@ -63,9 +63,13 @@ const expectedOpening = ({ conditions }: Verdict): string | undefined => {
 export const whyNotMet = ({ name, found, wanted }: Condition): string =>
   `${name}: ${plainLine(found)}, wanted ${wanted}`;
 
-/** Why a gate is not ready, in one sentence; null for a candidate that is promoted or ready. */
-export const firstReason = ({ state, note, conditions, from }: Verdict): string | null => {
-  const open = conditions.find(({ met }) => !met);
+/**
+ * Why a gate is not ready, in one sentence: the first condition with what was found, and the names of the others. null for a candidate that is promoted
+ * or ready.
+ */
+export const reasonOf = ({ state, note, conditions, from }: Verdict): string | null => {
+  const [open, ...others] = conditions.filter(({ met }) => !met);
+  const also = others.length === 0 ? '' : `; also not met: ${others.map(({ name }) => name).join(', ')}`;
   switch (state) {
     case 'ready':
     case 'promoted':
@@ -75,7 +79,7 @@ export const firstReason = ({ state, note, conditions, from }: Verdict): string 
     case 'waiting':
     case 'rejected':
     case 'paused':
-      return note ?? (open ? whyNotMet(open) : null);
+      return note ?? (open ? `${whyNotMet(open)}${also}` : null);
   }
 };
 

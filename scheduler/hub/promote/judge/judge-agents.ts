@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { formatTime, type Timestamp } from '#bundles/time';
 import type { AgentSelector, PromotionPolicy } from '../../../model/promotion.ts';
 import { baseOf, type CountedAgents, type JudgedAgent } from './count-agents.ts';
@@ -40,6 +41,7 @@ const judgeCompliance = (policy: PromotionPolicy, { counted }: CountedAgents): r
             `${complying} of ${counted.length}, ${share}`,
             complying > 0 && complying * 100 >= percent * counted.length,
             others,
+            { progress: { found: complying, wanted: Math.ceil((percent * counted.length) / 100) } },
           ),
         ]),
     ...(atLeast === undefined && percent !== undefined
@@ -51,6 +53,7 @@ const judgeCompliance = (policy: PromotionPolicy, { counted }: CountedAgents): r
             `${complying}`,
             complying >= (atLeast ?? 1),
             others,
+            { progress: { found: complying, wanted: atLeast ?? 1 } },
           ),
         ]),
   ];
@@ -67,6 +70,7 @@ const judgeRequired = ({ matchLabels }: AgentSelector, all: readonly JudgedAgent
     `${found.length - others.length} of ${found.length}`,
     found.length > 0 && others.length === 0,
     others,
+    { progress: { found: found.length - others.length, wanted: found.length } },
   );
 };
 
@@ -77,12 +81,14 @@ const hasLabels = ({ labels }: JudgedAgent, wanted: AgentSelector['matchLabels']
 const judgeFreshness = (seconds: number, { counted, needed }: CountedAgents): Condition => {
   const stale = counted.filter(({ fresh }) => !fresh);
   const fresh = counted.length - stale.length;
+  const wanted = needed === 0 ? counted.length : needed;
   return agentCondition(
     'freshness',
     `newest reports of the last ${formatSeconds(seconds)}`,
     `${fresh} of ${counted.length}`,
-    fresh >= (needed === 0 ? counted.length : needed),
+    fresh >= wanted,
     stale,
+    { progress: { found: fresh, wanted } },
   );
 };
 
@@ -121,14 +127,10 @@ const judgeSoak = (
   );
   const met = soaked.length >= needed && each.every(has);
   const others = [...new Set([...counted, ...each])].filter((agent) => !has(agent));
-  const condition = agentCondition(
-    'soak',
-    wanted,
-    `${soaked.length} of ${needed} agents`,
-    met,
-    others,
-    (agent) => (agent.complies ? `${formatSpan(agent.soakedSeconds * 1000)} shown` : agent.why),
-  );
+  const condition = agentCondition('soak', wanted, `${soaked.length} of ${needed} agents`, met, others, {
+    progress: { found: soaked.length, wanted: needed },
+    why: (agent) => (agent.complies ? `${formatSpan(agent.soakedSeconds * 1000)} shown` : agent.why),
+  });
   if (met) return condition;
   const due = earliestSoak(counted, each, { needed, soakSeconds });
   return {
@@ -189,7 +191,10 @@ const judgeAbsent = (
     `${absent.length} absent`,
     then === 'exclude' || absent.length === 0,
     absent,
-    ({ knownAt }) => (knownAt === null ? 'it never reported' : `its newest report describes ${knownAt}`),
+    {
+      why: ({ knownAt }) =>
+        knownAt === null ? 'it never reported' : `its newest report describes ${knownAt}`,
+    },
   );
 };
 
@@ -199,11 +204,15 @@ const agentCondition = (
   found: string,
   met: boolean,
   others: readonly JudgedAgent[],
-  why: (agent: JudgedAgent) => string | undefined = (agent) => agent.why,
+  {
+    progress,
+    why = (agent) => agent.why,
+  }: Pick<Condition, 'progress'> & { readonly why?: (agent: JudgedAgent) => string | undefined } = {},
 ): Condition => ({
   name,
   wanted,
   found,
+  ...defined({ progress }),
   met,
   holding: holdingOf(others.map((agent) => `${agent.name}: ${why(agent) ?? ''}${visitOf(agent)}`)),
   earliest: null,

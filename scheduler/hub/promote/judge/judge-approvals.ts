@@ -41,6 +41,7 @@ export const judgeApprovals = (
   const met = parts
     ? unlimited >= required || (isOwned(facts.changes) && parts.every(({ found }) => found >= required))
     : counted.length >= required;
+  const approved = parts?.filter(({ found }) => found >= required).length ?? 0;
   const others = decisions.approvals.flatMap((approval) => {
     const why = policy.approvals && whyNotCounted(policy.approvals, approval, facts, asks);
     return why === undefined ? [] : [`${approval.person}: ${why}`];
@@ -55,12 +56,12 @@ export const judgeApprovals = (
       counted.length === 0
         ? 'none'
         : `${counted.length} by ${counted.map(({ person }) => person).join(', ')}`,
-      ...(parts && parts.length > 0
-        ? [
-            `${parts.filter(({ found }) => found >= required).length} of ${formatCount(parts.length, 'workspace')}`,
-          ]
-        : []),
+      ...(parts && parts.length > 0 ? [`${approved} of ${formatCount(parts.length, 'workspace')}`] : []),
     ].join('; '),
+    progress:
+      parts && parts.length > 0
+        ? { found: approved, wanted: parts.length }
+        : { found: counted.length, wanted: required },
     met,
     holding: holdingOf([
       ...(policy.approvals ? tooFew(policy.approvals, facts.keys) : []),

@@ -78,6 +78,7 @@ const judgeReleased = ({ from, channels }: GateFacts): Condition => {
     name: 'released',
     wanted: `every channel of ${from} is at a release of this candidate`,
     found: `${released.length} of ${channels.length}`,
+    progress: { found: released.length, wanted: channels.length },
     met,
     holding: holdingOf(others.map(({ channel, now }) => `${channel}: ${now}`)),
     earliest: null,
@@ -118,10 +119,12 @@ const judgeAttestation = (
   { images, missing }: Omit<AttestationFacts, 'type'> = { images: 0, missing: ['the bundles were not read'] },
 ): Condition => {
   const met = missing.length === 0;
+  const attested = Math.max(0, images - missing.length);
   return {
     name: `attestation ${type}`,
     wanted: 'of every image, by a signer of the policy',
-    found: images === 0 && met ? 'no image' : `${Math.max(0, images - missing.length)} of ${images}`,
+    found: images === 0 && met ? 'no image' : `${attested} of ${images}`,
+    progress: { found: attested, wanted: images },
     met,
     holding: holdingOf(missing),
     earliest: null,

@@ -16,6 +16,8 @@ export type Condition = {
   readonly name: string;
   readonly wanted: string;
   readonly found: string;
+  /** The same in numbers, where it is counted: `found` of `wanted` agents, approvals, images or channels. */
+  readonly progress?: { readonly found: number; readonly wanted: number };
   readonly met: boolean;
   readonly holding: HoldingAgents;
   /** The earliest time at which the clock alone can meet it; null: it is met, or needs news first. */

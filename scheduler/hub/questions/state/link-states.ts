@@ -1,4 +1,6 @@
 import { compareBytes, type Digest, shortDigest } from '#bundles/digest';
+import { canonicalJson } from '#bundles/json/canonical';
+import { parseJson } from '#bundles/json/parse-json';
 import type { Timestamp } from '#bundles/time';
 import type { Store } from '../../store/open-store.ts';
 import type { Database, GateLinkRow } from '../../store/tables.ts';
@@ -11,8 +13,10 @@ export type LinkState = {
   /** 'waiting', 'ready', 'promoted', 'rejected', 'paused', 'superseded'. */
   readonly state: string;
   readonly candidate: Digest | null;
-  /** Name of the first condition that is not met. */
+  /** The first of `unmet`, or the code of an error. */
   readonly waitsFor: string | null;
+  /** Names of all conditions that are not met. */
+  readonly unmet: readonly string[];
   /** Why it is not ready, in one sentence. */
   readonly why: string | null;
   /** Since when state, candidate and condition are the same. */
@@ -34,6 +38,7 @@ export const readLinkStates = async (db: Database, environment?: string): Promis
       state: row.state,
       candidate: row.candidate,
       waitsFor: row.waits_for,
+      unmet: row.unmet === null ? [] : (parseJson(row.unmet) as readonly string[]),
       why: row.why,
       since: row.since,
     }));
@@ -67,11 +72,12 @@ export const recordLinkStates = async (
   });
 };
 
-const toRow = ({ from, to, waitsFor, ...state }: LinkState): GateLinkRow => ({
+const toRow = ({ from, to, waitsFor, unmet, ...state }: LinkState): GateLinkRow => ({
   ...state,
   environment: to,
   promoted_from: from,
   waits_for: waitsFor,
+  unmet: canonicalJson(unmet),
 });
 
 type Compared = Pick<LinkState, 'from' | 'state' | 'candidate' | 'waitsFor'>;

@@ -66,6 +66,7 @@ const readPromotions = async ({ layout: directory, keys }: PromotionHub): Promis
       state: 'promoted',
       candidate: last.candidate,
       waitsFor: null,
+      unmet: [],
       why: isReleased
         ? null
         : `promotion ${last.number} is not released in ${to} yet; release it with: fleet-scheduler build --environment ${to}`,

@@ -10,8 +10,12 @@ export const waitsOf = ({ links, waits }: Pick<Overview, 'links' | 'waits'>): re
   const some = (what: string | undefined, to: string): readonly Wait[] =>
     what === undefined ? [] : [{ what, to }];
   return [
-    ...links.flatMap(({ from, to, mode, state, waitsFor }): readonly Wait[] => {
-      if (waitsFor === 'approvals') return [{ what: `${from} to ${to}: an approval`, to: '/pipeline' }];
+    ...links.flatMap(({ from, to, mode, state, unmet }): readonly Wait[] => {
+      if (unmet.includes('approvals')) {
+        const others = unmet.filter((name) => name !== 'approvals');
+        const details = others.length === 0 ? [] : [`Not met yet, too: ${others.join(', ')}`];
+        return [{ what: `${from} to ${to}: an approval`, to: '/pipeline', details }];
+      }
       const isReady = state === 'ready' && mode === 'manual';
       if (isReady) return [{ what: `${from} to ${to}: ready to be promoted`, to: '/pipeline' }];
       return state === 'paused' ? [{ what: `${from} to ${to} is paused`, to: '/pipeline' }] : [];

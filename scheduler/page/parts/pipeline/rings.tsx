@@ -2,7 +2,7 @@ import type { Verdict } from '#bundles/transport/hub/client';
 
 type Condition = Verdict['conditions'][number];
 
-/** The conditions of a gate as rings: a met one is closed, another one is filled as far as its numbers say. */
+/** The conditions of a gate as rings: a met one is closed, another one is filled by its progress. */
 export const Rings = ({ conditions }: { readonly conditions: readonly Condition[] }) => (
   <ul className="rings">
     {conditions.map((condition) => (
@@ -30,10 +30,10 @@ export const Rings = ({ conditions }: { readonly conditions: readonly Condition[
   </ul>
 );
 
-/** From 0 to 1: '3 of 6 agents' is a half, and so is '1 by ann' where 2 are wanted; a condition without such numbers is empty until it is met. */
-const filledOf = ({ met, found, wanted }: Condition): number => {
+/** From 0 to 1. A condition that is not counted is empty until it is met; one that is not met is never full. */
+const filledOf = ({ met, progress }: Condition): number => {
   if (met) return 1;
-  const [, some = '0', all = '0'] =
-    /(\d+) of (\d+)/.exec(found) ?? /^(\d+)\b.*\n(\d+)\b/.exec(`${found}\n${wanted}`) ?? [];
-  return Number(all) === 0 ? 0 : Math.min(0.95, Number(some) / Number(all));
+  return progress === undefined || progress.wanted === 0
+    ? 0
+    : Math.min(0.95, progress.found / progress.wanted);
 };

@@ -306,6 +306,7 @@ describe('an alarm about a gate', () => {
     state: 'waiting',
     candidate: `sha256:${'4'.repeat(64)}`,
     waitsFor: 'approvals',
+    unmet: ['approvals'],
     why: 'approvals: none, wanted 2',
     since: ago(7),
     ...more,
@@ -319,7 +320,7 @@ describe('an alarm about a gate', () => {
   });
 
   it('is not raised when the gate waits for reports or time', () => {
-    expect(alarms({ links: [link({ waitsFor: 'soak' })] })).toEqual([]);
+    expect(alarms({ links: [link({ waitsFor: 'soak', unmet: ['soak', 'approvals'] })] })).toEqual([]);
     expect(alarms({ links: [link({ state: 'ready', waitsFor: null })] })).toEqual([]);
     expect(alarms({ links: [link({ state: 'promoted', waitsFor: null })] })).toEqual([]);
   });

@@ -129,6 +129,26 @@ test('a closed gate, a manual link and a paused link are not promoted; a resumed
   expect((await entries()).map(({ kind }) => kind)).toEqual(['decision', 'decision', 'promotion']);
 });
 
+test('a link names all conditions that are not met, so that an approver sees at once that an approval is needed', async () => {
+  const asking = automatic({
+    compliance: { percent: 100, of: 'enrolled', require: [] },
+    soakSeconds: 3600,
+    approvals: { required: 1, from: [], notAuthor: false },
+  });
+  const judge = await judgeOf(chainOf(asking));
+  await judge.round();
+  const [link] = await readLinkStates(store.db, 'dev');
+  expect(link).toMatchObject({
+    state: 'waiting',
+    waitsFor: 'compliance',
+    unmet: ['compliance', 'soak', 'approvals'],
+    why: expect.stringMatching(/^compliance: .*; also not met: soak, approvals$/),
+  });
+  await decision('pause', 'qa');
+  await judge.round();
+  expect((await readLinkStates(store.db, 'dev'))[0]).toMatchObject({ state: 'paused', unmet: [] });
+});
+
 test('a candidate that was promoted before is not promoted again automatically, so a rollback lasts', async () => {
   const judge = await judgeOf(chainOf(automatic()));
   await judge.round();

@@ -66,6 +66,7 @@ test('fleet_alarms and gates are counted by kind and state', async () => {
     state: 'ready',
     candidate: null,
     waitsFor: null,
+    unmet: [],
     why: null,
   };
   await recordLinkStates(hub.store, [link], since);

@@ -35,7 +35,7 @@ const twoTeams = async (): Promise<TestServer> => {
   const docks = { environment: 'prod', clusterType: 'dock-host' };
   await report(made, 'prod-dock/gate-1', docks, await release(made, docks, 'dock', ['labels']));
   const link = { from: 'qa', to: 'prod', mode: 'manual', state: 'waiting', candidate: null };
-  const why = { waitsFor: 'soak', why: 'labels soak' };
+  const why = { waitsFor: 'soak', unmet: ['soak'], why: 'labels soak' };
   await recordLinkStates(made.hub.store, [{ ...link, ...why }], formatTime(NOW));
   return made;
 };
@@ -157,7 +157,7 @@ test('an approver of one workspace sees the link to its environment, without a r
     const { body } = await made.get(STATUS_PATH, { authorization: `Bearer ${token}` });
     return (body as { readonly links: unknown }).links;
   };
-  const seen = [{ to: 'prod', state: 'waiting', waitsFor: 'soak', why: null }];
+  const seen = [{ to: 'prod', state: 'waiting', waitsFor: 'soak', unmet: ['soak'], why: null }];
   expect(await linksFor('read:prod/production', 'approve:prod/production')).toMatchObject(seen);
   expect(await linksFor('read:prod/production', 'reject:*/production')).toMatchObject(seen);
   expect(await linksFor('read:prod/production', 'rollback:prod/production')).toEqual([]);

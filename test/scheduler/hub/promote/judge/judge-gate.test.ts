@@ -40,6 +40,33 @@ it("an external check's message is printed on one line with control characters e
   );
 });
 
+it('conditions that are counted say how far they are, in numbers towards what is wanted', () => {
+  const wanted = policy({
+    compliance: compliance({ percent: 60, atLeast: 4, require: [{ matchLabels: { tier: 'reference' } }] }),
+    freshnessSeconds: 3600,
+    soakSeconds: 3600,
+    approvals: { required: 2, from: [], notAuthor: false },
+    windows: ['0 3 1 1 * for 1m'],
+  });
+  const waiting = agent('z/9', {
+    state: { kind: 'waiting', why: 'runs release 3' },
+    labels: { tier: 'reference' },
+  });
+  const { conditions } = judge(wanted, facts({ agents: [...agents(2), waiting] }));
+  expect(conditions.map(({ name, progress }) => [name, progress])).toEqual([
+    ['released', { found: 1, wanted: 1 }],
+    ['compliance', { found: 2, wanted: 2 }],
+    ['at least', { found: 2, wanted: 4 }],
+    ['required tier=reference', { found: 0, wanted: 1 }],
+    ['freshness', { found: 3, wanted: 4 }],
+    ['failures', undefined],
+    ['drift', undefined],
+    ['soak', { found: 2, wanted: 4 }],
+    ['approvals', { found: 0, wanted: 2 }],
+    ['window', undefined],
+  ]);
+});
+
 describe('compliance', () => {
   const wanted = policy({ compliance: compliance({ percent: 75 }) });
 

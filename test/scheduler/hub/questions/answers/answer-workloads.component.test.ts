@@ -98,7 +98,7 @@ describe('the workloads of a fleet', () => {
   it('come in pages, with the environments in the order of the promotion chain', async () => {
     await using hub = await shop();
     const link = { from: 'qa', to: 'prod', mode: 'manual', state: 'ready', candidate: null };
-    await recordLinkStates(hub.store, [{ ...link, waitsFor: null, why: null }], formatTime(NOW));
+    await recordLinkStates(hub.store, [{ ...link, waitsFor: null, unmet: [], why: null }], formatTime(NOW));
     const first = await ask(hub, {}, 1);
     expect(first.environments).toEqual(['qa', 'prod']);
     expect(first.workloads.map(({ workload }) => workload)).toEqual(['extra']);
