@@ -26,7 +26,9 @@ export default class SitesCompose extends FleetCommand {
   static override flags = {
     ...hubFlags,
     ...personFlags,
-    'dry-run': Flags.boolean({ description: 'Only print which values would change' }),
+    'dry-run': Flags.boolean({
+      description: 'Only print which values would change, without asking a signer process',
+    }),
     undeclared: Flags.string({
       description:
         'Compose this site although the repository no longer declares it, without the labels of its former Site',

@@ -110,7 +110,7 @@ export const composeSites = async (
     signal?.throwIfAborted();
     changed.push(
       ...(dryRun
-        ? tryOut(batch, { rows, hidingAt, fleet: hub.store.fleet })
+        ? await tryOut(hub, own, batch, { rows, hidingAt, older })
         : await issueUnlessOlder(hub, own, batch, { layers, turns, hidingAt, now, older })),
     );
   }
@@ -199,23 +199,27 @@ const readFacts = async (
   };
 };
 
-const tryOut = (
+/** As issueUnlessOlder, without a statement. */
+const tryOut = async (
+  { store }: Hub,
+  signer: SiteSigner,
   batch: readonly PlannedComposition[],
   {
     rows,
     hidingAt,
-    fleet,
-  }: Pick<Facts, 'rows'> & { readonly hidingAt: (site: string) => Hiding; readonly fleet: string },
-): ComposedSites['changed'] =>
-  batch.map(({ site, composed }) => {
+    older,
+  }: Pick<Facts, 'rows'> & Pick<IssueTerms, 'hidingAt'> & { readonly older: Map<string, FleetError> },
+): Promise<ComposedSites['changed']> => {
+  const names = batch.map(({ site }) => site);
+  for (const [site, one] of await findOlder(store.db, names, signer)) older.set(site, one);
+  return batch.flatMap(({ site, composed }) => {
+    if (older.has(site)) return [];
     const row = rows.get(site);
-    const before = siteValuesOf(row, fleet, site);
-    return {
-      site,
-      version: row?.version ?? 0,
-      changes: decidedValues(before, withComposed(before, composed), hidingAt(site)),
-    };
+    const before = siteValuesOf(row, store.fleet, site);
+    const changes = decidedValues(before, withComposed(before, composed), hidingAt(site));
+    return [{ site, version: row?.version ?? 0, changes }];
   });
+};
 
 type IssueTerms = {
   readonly hidingAt: (site: string) => Hiding;

@@ -258,8 +258,10 @@ test('a site whose statement in the layout is newer than the database is held, a
   );
   await hub.edit(LAYERS, () => north('n2'));
   await hub.build({ now: LATER });
+  const tried = await hub.compose({ dryRun: true });
   const { changed, held } = await hub.compose();
   expect(changed).toEqual(['plant-2 3 plant-2/edge {"gatewayHost":"n2"}']);
+  expect(tried).toMatchObject({ changed: ['plant-2 2 plant-2/edge {"gatewayHost":"n2"}'], held });
   expect(held).toEqual([expect.stringMatching(/^plant-1: ROLLBACK: .* has statement 2 of site plant-1/)]);
   expect((await hub.compose()).held).toHaveLength(1);
 });
