@@ -15,6 +15,7 @@ import { Text } from '@mantine/core';
 import type { RJSFSchema } from '@rjsf/utils';
 import { useEffect, useRef } from 'react';
 import { defined } from '#bundles/defined';
+import { codeParts } from '../code-parts.ts';
 import { describePlace, keysOf, placeInYaml, type Proposal, schemasAt, valuesOf } from './schema-at.ts';
 
 /** JSON Schemas of the objects of a file, by their kind. */
@@ -124,8 +125,17 @@ const toCompletion = ({ text, rest, detail, info }: Proposal, index: number): Co
   apply: `${text}${rest}`,
   detail,
   boost: -Math.min(index, 99),
-  ...defined({ info }),
+  ...defined({ info: info === undefined ? undefined : () => withCode('span', info) }),
 });
+
+const withCode = (tag: string, text: string): HTMLElement => {
+  const dom = document.createElement(tag);
+  for (const [at, part] of codeParts(text).entries()) {
+    if (at % 2 === 0) dom.append(part);
+    else dom.appendChild(document.createElement('code')).textContent = part;
+  }
+  return dom;
+};
 
 const hoverBy = ({ schemaOf }: Schemas) =>
   hoverTooltip(async ({ state }, pos) => {
@@ -143,9 +153,7 @@ const hoverBy = ({ schemaOf }: Schemas) =>
         const dom = document.createElement('div');
         dom.className = 'about';
         for (const [index, word] of [`${place.key}: ${words[0]}`, ...words.slice(1)].entries()) {
-          const line = document.createElement(index === 0 ? 'strong' : 'p');
-          line.textContent = word;
-          dom.append(line);
+          dom.append(withCode(index === 0 ? 'strong' : 'p', word));
         }
         return { dom };
       },

@@ -2,6 +2,7 @@ import { Button, Text } from '@mantine/core';
 import FieldTemplate from '@rjsf/mantine/lib/templates/FieldTemplate.js';
 import type { FieldTemplateProps } from '@rjsf/utils';
 import type { ComponentType, ReactNode } from 'react';
+import { CodeText } from './code-text.tsx';
 
 /** The field template of the theme, for the fields inside of a value. */
 export const InnerField = FieldTemplate as ComponentType<FieldTemplateProps>;
@@ -15,7 +16,11 @@ type HeadProps = Pick<FieldTemplateProps, 'label' | 'schema' | 'rawErrors'> & {
 export const FieldHead = ({ label, schema, rawErrors = [], children }: HeadProps) => (
   <>
     <Text fw={700}>{label}</Text>
-    {schema.description !== undefined && <Text size="sm">{schema.description}</Text>}
+    {schema.description !== undefined && (
+      <Text size="sm">
+        <CodeText text={schema.description} />
+      </Text>
+    )}
     {children}
     {rawErrors.map((one) => (
       <Text key={one} role="alert" className="bad-text">

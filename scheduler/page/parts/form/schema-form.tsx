@@ -6,17 +6,29 @@ import RadioWidget from '@rjsf/mantine/lib/widgets/RadioWidget.js';
 import SelectWidget from '@rjsf/mantine/lib/widgets/SelectWidget.js';
 import TextareaWidget from '@rjsf/mantine/lib/widgets/TextareaWidget.js';
 import { type FormProps, withTheme } from '@rjsf/core';
-import { Description, ObjectFields } from './templates.tsx';
+import type { WidgetProps } from '@rjsf/utils';
+import type { ComponentType } from 'react';
+import { described, Description, ObjectFields } from './templates.tsx';
 import { validator } from './validator.ts';
+
+const THEME = generateTemplates();
 
 /** Templates of Mantine. Dates and times use the browser's own fields, so that no calendar library is loaded. */
 const ThemedForm = withTheme({
   templates: {
-    ...generateTemplates(),
+    ...THEME,
+    BaseInputTemplate: described(THEME.BaseInputTemplate as ComponentType<WidgetProps>),
     DescriptionFieldTemplate: Description,
     ObjectFieldTemplate: ObjectFields,
   },
-  widgets: { CheckboxesWidget, CheckboxWidget, PasswordWidget, RadioWidget, SelectWidget, TextareaWidget },
+  widgets: {
+    CheckboxesWidget: described(CheckboxesWidget),
+    CheckboxWidget,
+    PasswordWidget: described(PasswordWidget),
+    RadioWidget: described(RadioWidget),
+    SelectWidget: described(SelectWidget),
+    TextareaWidget: described(TextareaWidget),
+  },
 });
 
 type Props = Pick<
