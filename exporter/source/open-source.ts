@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { FleetError } from '#bundles/errors';
 import { type RegistryAccess, registryOptions } from '#bundles/transport/registry/registry-access';
+import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { findReference, layoutReference, openLayout, referenceOf } from '#bundles/formats/layout/layout';
 import { parseChannel } from '#bundles/names';
 import { channelsIn, sitesIn } from '#bundles/transport/publish/choose-pointers';
@@ -26,7 +27,7 @@ export const openSource = async (where: string, access: RegistryAccess = NO_ACCE
     return openRegistrySource(where, registryOptions(access));
   }
   if (!/^[a-z]+:\/\//.test(where)) {
-    if (LIKE_A_REGISTRY.test(where) && !existsSync(where))
+    if (LIKE_A_REGISTRY.test(where) && !(await exists(where)))
       throw new FleetError('USAGE', `there is no folder ${where}`, {
         hint: `If it is a registry, write oci://${where}`,
       });
@@ -37,9 +38,17 @@ export const openSource = async (where: string, access: RegistryAccess = NO_ACCE
   });
 };
 
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
 /** The OCI layout that `fleet-scheduler build` writes. @throws FleetError MEDIUM_MISSING, LAYOUT_INVALID */
 const openLayoutSource = async (directory: string): Promise<Source> => {
   const layout = await openLayout(directory);
+  // Pooled: the folder may be on a disk or a share that does not answer, and the process must still handle its signals.
+  const blobs = openBlobDirectory(directory);
   return {
     name: `layout ${directory}`,
     channels: async () => channelsIn(layout).map((name) => parseChannel(name)),
@@ -56,8 +65,8 @@ const openLayoutSource = async (directory: string): Promise<Source> => {
         .filter((reference) => reference.startsWith(`${repository}:`))
         .map((reference) => reference.slice(repository.length + 1)),
     resolve: async (repository, tag) => findReference(layout, layoutReference(repository, tag)),
-    blobs: () => layout.blobs,
-    stream: (_, digest, signal) => streamBlob(layout.blobs, digest, signal),
+    blobs: () => blobs,
+    stream: (_, digest, signal) => streamBlob(blobs, digest, signal),
     [Symbol.asyncDispose]: async () => {},
   };
 };

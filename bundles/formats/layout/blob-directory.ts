@@ -8,6 +8,7 @@ import { toFleetError } from '../../errors.ts';
 import { readSmallFile } from '../archive/read-small-file.ts';
 import type { BlobStore } from './blobs.ts';
 import { CHUNK } from './chunk-buffers.ts';
+import { isOnLocalDisk } from './is-on-local-disk.ts';
 import { readWhole } from './read-span.ts';
 import { missingBlob, verified } from './verified.ts';
 import { writeFileAtomically } from './write-file.ts';
@@ -63,8 +64,8 @@ const isMissing = (error: unknown): boolean =>
   ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 /**
- * @param way 'direct' for a folder on a disk of this machine: sizes and small blobs are read without the thread pool. A medium, which may
- * not answer, must not stop the process.
+ * @param way 'direct': sizes and small blobs of a folder on a disk of this machine are read without the thread pool. A medium or a network share may
+ * stop answering, which must not stop the process: it is read through the pool.
  */
 export const openBlobDirectory = (
   root: string,
@@ -73,10 +74,12 @@ export const openBlobDirectory = (
 ): BlobDirectory => {
   const folder = join(root, 'blobs', 'sha256');
   const path = (digest: Digest): string => join(folder, hexOf(digest));
-  const disk = way === 'direct' ? DIRECT : POOLED;
+  let isLocal: Promise<boolean> | undefined;
+  const diskOf = async (): Promise<Disk> =>
+    way === 'direct' && (await (isLocal ??= isOnLocalDisk(root))) ? DIRECT : POOLED;
   const size = async (digest: Digest): Promise<number | undefined> => {
     try {
-      return await disk.size(path(digest));
+      return await (await diskOf()).size(path(digest));
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw toFleetError(error, `looking for a blob in ${name}`);
@@ -88,7 +91,7 @@ export const openBlobDirectory = (
     size,
     open: async (digest, signal) => {
       try {
-        const content = await disk.readSmall(path(digest));
+        const content = await (await diskOf()).readSmall(path(digest));
         return content ? abortable(one(content), signal) : readWhole(path(digest), { signal });
       } catch (error) {
         if (isMissing(error)) throw missingBlob(digest, name);
