@@ -32,14 +32,27 @@ export const librariesBeside = (libraries: readonly LibraryBeside[]): Plugin => 
   load: (id) => {
     if (!id.startsWith(BESIDE)) return null;
     const file = JSON.stringify(id.slice(BESIDE.length));
+    // By a getter: what the module itself throws is kept, and a later import must read again. Read from the beginning, whatever a failure left.
     return [
-      `const { readFileSync } = require('node:fs');`,
+      `const { fstatSync, readFileSync, readSync } = require('node:fs');`,
       `const { compileFunction } = require('node:vm');`,
-      `const text = readFileSync(openedBeside[${file}], 'utf8');`,
-      `compileFunction(text, ['exports', 'module'], { filename: __dirname + '/' + ${file} })(module.exports, module);`,
+      `const read = (file) => {`,
+      `  if (typeof file === 'string') return readFileSync(file);`,
+      `  const bytes = Buffer.alloc(fstatSync(file).size);`,
+      `  readSync(file, bytes, 0, bytes.length, 0);`,
+      `  return bytes;`,
+      `};`,
+      `let known;`,
+      `const load = () => {`,
+      `  const library = { exports: {} };`,
+      `  const text = read(openedBeside[${file}]).toString('utf8');`,
+      `  compileFunction(text, ['exports', 'module'], { filename: __dirname + '/' + ${file} })(library.exports, library);`,
+      `  return library.exports;`,
+      `};`,
+      `Object.defineProperty(module, 'exports', { get: () => (known ??= load()) });`,
     ].join('\n');
   },
-  // A program without such a file starts; the first import of the library then fails with the file's path.
+  // A program without such a file starts; each import of the library then fails with the file's path.
   intro: () =>
     `const openedBeside={};for(const file of ${JSON.stringify(libraries.map(({ file }) => file))})try{openedBeside[file]=process.getBuiltinModule('node:fs').openSync(__dirname+'/'+file)}catch{openedBeside[file]=__dirname+'/'+file}`,
 });

@@ -2,23 +2,25 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { runInThisContext } from 'node:vm';
+import type { Bundle } from '@sigstore/bundle';
 import { rolldown } from 'rolldown';
 import { expect, it } from 'vitest';
 import { AS_FUNCTION } from '../../bundling/as-function.ts';
-import { CEL, CERTIFICATES, librariesBeside } from '../../bundling/libraries-beside.ts';
+import { CEL, CERTIFICATES, type LibraryBeside, librariesBeside } from '../../bundling/libraries-beside.ts';
 import { lazyNodeModules } from '../../bundling/lazy-node-modules.ts';
-import type { judgeCertificate } from '#bundles/trust/images/judge-certificate';
-import { readSignatures } from '#bundles/trust/images/read-signatures';
+import { type ImageSignature, readSignatures } from '#bundles/trust/images/read-signatures';
+import type { whyUnsigned } from '#bundles/trust/images/satisfies-policy';
 import { parseTrustedRoot } from '#bundles/trust/images/trusted-root';
 import { type Blobs, putImage, sourceOf } from '../agent/images/image-fixture.ts';
 import { certifyWithBundle } from '../bundles/trust/images/sign-by-certificate.ts';
 import { newSigstore } from '../harness/sigstore/sigstore.ts';
 import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 
-type Asked = Parameters<typeof judgeCertificate>;
+type Trust = { readonly whyUnsigned: typeof whyUnsigned };
 
 type Program = { readonly parserOf: () => Promise<string> };
 
+const TRUST = "export { whyUnsigned } from './satisfies-policy.ts';";
 const PARSER = "export const parserOf = async () => (await import('./library.ts')).parse;";
 
 /** Starts a program that imports a library when it is asked, as it lies in a folder. @param code of the module beside the library's */
@@ -50,6 +52,12 @@ const put = (folder: string, version: string): void => {
   renameSync(`${file}.new`, file);
 };
 
+const writeLibrary = async ({ module: input }: LibraryBeside, file: string): Promise<void> => {
+  const library = await rolldown({ input, platform: 'node', plugins: [lazyNodeModules()] });
+  const { format, minify } = AS_FUNCTION;
+  await library.write({ file, format, minify });
+};
+
 it('gives a program whose files are replaced while it runs the CEL of its own version', async () => {
   await using folder = await temporaryDirectory('cel');
   put(folder.path, 'before');
@@ -60,26 +68,42 @@ it('gives a program whose files are replaced while it runs the CEL of its own ve
   expect(await (await start(folder.path)).parserOf()).toBe('after');
 });
 
-it('starts a program without the file, which fails when it needs CEL', async () => {
+it('starts a program without the file, which fails when it needs CEL, until the file is there', async () => {
   await using folder = await temporaryDirectory('cel');
   const program = await start(folder.path);
   await expect(program.parserOf()).rejects.toThrow(CEL.file);
+  await expect(program.parserOf()).rejects.toThrow(CEL.file);
+  put(folder.path, 'now');
+  expect(await program.parserOf()).toBe('now');
+});
+
+it('reads the file again from its beginning after a failure', async () => {
+  await using folder = await temporaryDirectory('cel');
+  const file = join(folder.path, CEL.file);
+  writeFileSync(file, 'exports.parse = (');
+  const program = await start(folder.path);
+  await expect(program.parserOf()).rejects.toThrow(SyntaxError);
+  // In place: the program has the file open.
+  writeFileSync(file, "exports.parse = 'whole';");
+  expect(await program.parserOf()).toBe('whole');
+});
+
+it('fails at each judgement of a signature by certificate without the verifier, until it is there', async () => {
+  await using folder = await temporaryDirectory('certificates');
+  const trust = await start<Trust>(folder.path, TRUST, CERTIFICATES);
+  const file = join(folder.path, CERTIFICATES.file);
+  const signed = { signed: Buffer.alloc(0), signature: Buffer.alloc(0), certified: {} as Bundle };
+  const signers = { keys: [], certificates: { trustedRoot: '', signers: [] } };
+  await expect(trust.whyUnsigned(signed, signers)).rejects.toThrow(file);
+  await expect(trust.whyUnsigned(signed, signers)).rejects.toThrow(file);
+  await writeLibrary(CERTIFICATES, file);
+  expect(await trust.whyUnsigned(signed, signers)).toBe('the trusted root of the policy cannot be read');
 });
 
 it('judges a signature by certificate with the verifier beside the program', async () => {
   await using folder = await temporaryDirectory('certificates');
-  const library = await rolldown({
-    input: CERTIFICATES.module,
-    platform: 'node',
-    plugins: [lazyNodeModules()],
-  });
-  const { format, minify } = AS_FUNCTION;
-  await library.write({ file: join(folder.path, CERTIFICATES.file), format, minify });
-  const { judge } = await start<{ readonly judge: (...asked: Asked) => Promise<string | undefined> }>(
-    folder.path,
-    "export const judge = async (...asked) => (await import('./judge-certificate.ts')).judgeCertificate(...asked);",
-    CERTIFICATES,
-  );
+  await writeLibrary(CERTIFICATES, join(folder.path, CERTIFICATES.file));
+  const trust = await start<Trust>(folder.path, TRUST, CERTIFICATES);
   const sigstore = await newSigstore();
   const who = { identity: 'https://git.example/team/app', issuer: 'https://token.example' };
   const blobs: Blobs = new Map();
@@ -87,8 +111,10 @@ it('judges a signature by certificate with the verifier beside the program', asy
   const { digest } = await certifyWithBundle(blobs, image, sigstore, who);
   const [signature] = (await readSignatures(sourceOf(blobs), digest)).signatures;
   const policy = { trustedRoot: parseTrustedRoot(sigstore.trustedRoot()), signers: [who] };
-  expect(await judge(signature as Asked[0], policy)).toBeUndefined();
+  const judge = (certificates: typeof policy) =>
+    trust.whyUnsigned(signature as ImageSignature, { keys: [], certificates });
+  expect(await judge(policy)).toBeUndefined();
   const { ctlogs } = (await newSigstore()).root;
   const other = { ...policy, trustedRoot: parseTrustedRoot(sigstore.trustedRoot({ ctlogs })) };
-  expect(await judge(signature as Asked[0], other)).toContain('no log of certificates in it has it');
+  expect(await judge(other)).toContain('no log of certificates in it has it');
 });

@@ -33,7 +33,8 @@ export const whyUnsigned = async (
   if (keys.some((pem) => verifiesWith(signatureKey(pem), signed, signature))) return undefined;
   if (!certified || !certificates) return '';
   if (certified === 'unreadable') return UNREADABLE;
-  // Read by the few that have such a policy.
+  // Read by the few that have such a policy. The library comes first: the error of a module whose import fails is kept, and a later call must try again.
+  await import('./certificate-library.ts');
   const { judgeCertificate } = await import('./judge-certificate.ts');
   return judgeCertificate({ signed, certified }, certificates);
 };
