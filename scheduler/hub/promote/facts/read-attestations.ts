@@ -94,12 +94,13 @@ const whyUnverified = async (
   const { about, found } = await readBeside<ImageAttestation>(
     blobs,
     { digest, attachments: read },
-    async (one) => (await readAttestations(blobs, one, signal)).attestations,
+    // Of the type alone: each has a document of some megabytes.
+    async (one) =>
+      (await readAttestations(blobs, one, signal)).attestations.filter(({ type }) => type === rule.type),
     signal,
   );
-  const typed = found.filter((one) => one.type === rule.type);
-  if (typed.length === 0) return 'the bundle has no such attestation of it';
-  const own = typed.filter((one) => one.about.some((named) => about.has(named)));
+  if (found.length === 0) return 'the bundle has no such attestation of it';
+  const own = found.filter((one) => one.about.some((named) => about.has(named)));
   if (own.length === 0) return 'the attestation beside it is about another image';
   const reasons = await Promise.all(own.map((one) => whyUnsigned(one, rule)));
   if (reasons.includes(undefined)) return null;
