@@ -1,4 +1,5 @@
 import { FleetError } from '#bundles/errors';
+import { stableText } from '#bundles/json/stable-hash';
 import { checkRepository } from '../load/applications/check-repository.ts';
 import { bundlesApplication } from '../load/applications/read-application.ts';
 import type { Assignment, DeploymentTarget } from '../model/model.ts';
@@ -52,7 +53,7 @@ const checkAddresses = (platform: RenderingPlatform, target: DeploymentTarget): 
   // Kalypso bounds nothing here, and its control planes render as they did; the list of a Workspace holds in both forms.
   if (platform.form === 'kalypso' && listed === undefined) return;
   if (repo !== undefined && repo !== null && repo !== '')
-    checkRepository(platform, target, typeof repo === 'string' ? repo : JSON.stringify(repo), false);
+    checkRepository(platform, target, textOf(repo), false);
   // A chart by name alone is one of `repo`.
   if (typeof chart === 'string' && chart.includes('://')) checkRepository(platform, target, chart, false);
 };
@@ -66,7 +67,7 @@ type UserSettings = { readonly user?: unknown; readonly ownUser?: unknown };
 const settingsOf = (value: unknown): UserSettings =>
   typeof value === 'object' && value !== null ? value : {};
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : stableText(value));
 
 /** @throws FleetError OUT_OF_BOUNDS unless the Workspace grants the user, or it is the one of `ansible-user` */
 const checkUser = (

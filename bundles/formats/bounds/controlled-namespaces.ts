@@ -1,6 +1,7 @@
 /** Namespaces that an object names for its controller, which writes there with rights of its own: bounds hold for them as for the object's own. */
 
 import { isRecord } from '../../is-record.ts';
+import { stableText } from '../../json/stable-hash.ts';
 
 export type ControlledNamespace = {
   /** Of the field, from the root of the object. */
@@ -64,4 +65,4 @@ const valuesAt = (
 };
 
 /** A value that is not a string is judged by its JSON. */
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : stableText(value));
