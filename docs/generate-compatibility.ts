@@ -38,7 +38,18 @@ export const addRun = (before: readonly Row[], { parts, ...run }: Run): readonly
   );
   const newest = new Map(byDate.map((row) => [keyOf(row), row]));
   const rows = [...newest.values()].filter((row) => row.version !== NOT_KNOWN || !known.has(keyOf(row)));
-  return rows.toSorted(
+  const named = Map.groupBy(
+    rows.filter(({ file }) => file !== undefined),
+    lineOf,
+  );
+  // Records from before rows named their file may be of the same tests: none counts twice.
+  const once = rows.filter(
+    (row) =>
+      row.run !== 'some files' ||
+      row.file !== undefined ||
+      !named.get(lineOf(row))?.some(({ areas }) => areas.some((area) => row.areas.includes(area))),
+  );
+  return once.toSorted(
     (a, b) =>
       a.title.localeCompare(b.title, 'en') ||
       b.version.localeCompare(a.version, 'en', { numeric: true }) ||

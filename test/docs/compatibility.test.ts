@@ -87,6 +87,36 @@ test('files that ran for themselves are added up, each with its newest run', () 
   );
 });
 
+test('a row that names no file is dropped for rows of files that may have its tests', () => {
+  const run = (passed: number, areas: readonly string[], file?: string) => ({
+    date: '2026-11-02',
+    run: 'some files' as const,
+    parts: [
+      {
+        part: 'flux',
+        title: 'Flux',
+        version: '2',
+        passed,
+        failed: 0,
+        areas,
+        ...(file === undefined ? {} : { file }),
+      },
+    ],
+  });
+  const runs = [
+    run(3, ['integration/kubernetes']),
+    run(5, ['integration/publish'], 'integration/publish/b.test.ts'),
+    run(18, ['integration/kubernetes'], 'integration/kubernetes/a.test.ts'),
+  ];
+  const passed = (rows: ReturnType<typeof readRows>) => rows.map((row) => row.passed);
+  expect(passed(runs.slice(0, 2).reduce(addRun, []))).toEqual([3, 5]);
+  expect(passed(runs.reduce(addRun, []))).toEqual([18, 5]);
+});
+
+test('no recorded row may count the tests of another', () => {
+  expect(addRun(readRows(), { date: '', run: 'some files', parts: [] })).toEqual(readRows());
+});
+
 test('versions of programs that are built from a lock are those of their modules', () => {
   const lock =
     'require (\n\texample.com/a v1.2.3\n\texample.com/b/v2 v2.0.1 // indirect\n)\n\nrequire example.com v0.1.0\n';
