@@ -41,7 +41,7 @@ export const judgeApprovals = (
   const met = parts
     ? unlimited >= required || (isOwned(facts.changes) && parts.every(({ found }) => found >= required))
     : counted.length >= required;
-  const approved = parts?.filter(({ found }) => found >= required).length ?? 0;
+  const progress = progressOf(required, counted, parts);
   const others = decisions.approvals.flatMap((approval) => {
     const why = policy.approvals && whyNotCounted(policy.approvals, approval, facts, asks);
     return why === undefined ? [] : [`${approval.person}: ${why}`];
@@ -56,12 +56,11 @@ export const judgeApprovals = (
       counted.length === 0
         ? 'none'
         : `${counted.length} by ${counted.map(({ person }) => person).join(', ')}`,
-      ...(parts && parts.length > 0 ? [`${approved} of ${formatCount(parts.length, 'workspace')}`] : []),
+      ...(parts && parts.length > 0
+        ? [`${progress.found} of ${formatCount(parts.length, 'workspace')}`]
+        : []),
     ].join('; '),
-    progress:
-      parts && parts.length > 0
-        ? { found: approved, wanted: parts.length }
-        : { found: counted.length, wanted: required },
+    progress,
     met,
     holding: holdingOf([
       ...(policy.approvals ? tooFew(policy.approvals, facts.keys) : []),
@@ -73,6 +72,16 @@ export const judgeApprovals = (
     ...defined({ workspaces: parts }),
   };
 };
+
+/** Workspaces that have enough approvals, where the policy asks by workspace and these are known; otherwise approvals. */
+const progressOf = (
+  required: number,
+  counted: readonly CountedApproval[],
+  parts: readonly ApprovedWorkspace[] = [],
+): NonNullable<Condition['progress']> =>
+  parts.length > 0
+    ? { found: parts.filter(({ found }) => found >= required).length, wanted: parts.length }
+    : { found: counted.length, wanted: required };
 
 /** Whether everything that changes belongs to workspaces, and something does. */
 const isOwned = (changes: Changes | undefined): boolean =>

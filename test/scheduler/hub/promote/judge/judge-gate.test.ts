@@ -40,7 +40,7 @@ it("an external check's message is printed on one line with control characters e
   );
 });
 
-it('conditions that are counted say how far they are, in numbers towards what is wanted', () => {
+it('conditions that are counted have the numbers that are found and wanted', () => {
   const wanted = policy({
     compliance: compliance({ percent: 60, atLeast: 4, require: [{ matchLabels: { tier: 'reference' } }] }),
     freshnessSeconds: 3600,
