@@ -296,6 +296,11 @@ describeWith(['chromium'], 'the platform on the page', ({ chromium }) => {
     await page.getByLabel('Token of a person').fill(office.author);
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('link', { name: 'edge', exact: true }).click();
+    // The help of a text area, too, and with code as code.
+    const main = page.getByRole('main');
+    await main.getByText('Write it as YAML.').first().waitFor();
+    expect(await main.textContent()).not.toContain('`');
+    expect(await main.locator('code').allTextContents()).toContain('argocd');
     await page.getByText('Text', { exact: true }).click();
     const text = page.getByLabel('platform/base/edge.yaml', { exact: true });
     // Outside of fields this key opens the search.
@@ -318,9 +323,9 @@ describeWith(['chromium'], 'the platform on the page', ({ chromium }) => {
     await options.first().click();
     await expect.poll(() => text.textContent()).toContain('offline: true');
     await page.getByText('offline', { exact: true }).hover();
-    await expect
-      .poll(() => page.locator('.cm-tooltip-hover').allTextContents())
-      .toEqual([expect.stringContaining('offline: boolean')]);
+    const about = page.locator('.cm-tooltip-hover');
+    await expect.poll(() => about.allTextContents()).toEqual([expect.stringContaining('offline: boolean')]);
+    expect(await about.locator('code').allTextContents()).toEqual(['imagePullPolicy: Always']);
     // From the first byte on, with the libraries of forms, YAML and text together.
     const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
     expect(bytes).toBeLessThanOrEqual(400_000);
