@@ -6,7 +6,7 @@ import { FleetError, formatPlace, type Place } from '#bundles/errors';
 import type { ResolvedFile } from '../../content/check-host-paths.ts';
 import type { HostPackageObject } from '../../content/host-package-object.ts';
 import type { HookObject, InstallObject } from '../../content/install-object.ts';
-import { debianArchitecture } from '../../content/debs/debian-architecture.ts';
+import { debianArchitectures } from '../../content/debs/debian-architecture.ts';
 import { contentHome } from '../../content/place-contents.ts';
 
 /** `install` of package.json, and the place that requests it. */
@@ -112,14 +112,16 @@ const checkArchitectures = (
   id: string,
 ): void => {
   if (architectures.includes('all')) return;
-  const absent = platforms.find((platform) => !architectures.includes(debianArchitecture(platform)));
+  const absent = platforms.find(
+    (platform) => !debianArchitectures(platform).some((one) => architectures.includes(one)),
+  );
   if (absent === undefined) return;
   throw new FleetError(
     'REFERENCE_MISSING',
     `${id} has ${name} for ${architectures.join(' and ')}, and not for ${absent}, a platform of its hosts`,
     {
       at,
-      hint: `Bring ${name} for ${debianArchitecture(absent)} along in debs too, or take the platform out of the cluster type`,
+      hint: `Bring ${name} for ${debianArchitectures(absent).join(' or ')} along in debs too, or take the platform out of the cluster type`,
     },
   );
 };

@@ -84,6 +84,9 @@ test.each([
   [['linux/arm64/v8'], ['arm64']],
   [['linux/amd64/v2'], ['amd64']],
   [['linux/mipsle'], ['mipsel']],
+  // Raspberry Pi OS, and Debian.
+  [['linux/arm/v6'], ['armhf']],
+  [['linux/arm/v6'], ['armel']],
   [
     ['linux/amd64', 'linux/arm64'],
     ['arm64', 'amd64'],
@@ -104,6 +107,7 @@ test.each([
   [['linux/arm64'], ['amd64'], 'amd64, and not for linux/arm64', 'arm64'],
   [['linux/amd64'], ['arm64', 'armhf'], 'arm64 and armhf, and not for linux/amd64', 'amd64'],
   [['linux/amd64', 'linux/arm/v7'], ['amd64', 'arm64'], 'amd64 and arm64, and not for linux/arm/v7', 'armhf'],
+  [['linux/arm/v6'], ['arm64'], 'arm64, and not for linux/arm/v6', 'armhf or armel'],
 ])('hosts of %j are refused Debian packages for %j', async (platforms, debs, said, wanted) => {
   await expect(install(HELLO, { platforms, debs })).rejects.toMatchObject({
     code: 'REFERENCE_MISSING',
