@@ -95,74 +95,85 @@ kubectl() {
 [ -n "$print$node" ] || kubectl get --raw /version --request-timeout=30s > /dev/null 2>&1 ||
   fail "kubectl reaches no cluster, so nothing was changed; kubectl version says more, and KUBECONFIG names the file with its address" 1
 
+# First everything that refuses, then everything that changes.
 if [ -n "$offline" ] && [ -z "$print" ]; then
   [ "$(id -u)" -eq 0 ] || fail "--offline loads the image into containerd and makes folders of the node: run it as root on the node"
   [ -n "$ctr" ] && [ -x "$ctr" ] || fail "there is no ctr on this node, which loads images into containerd"
-  if [ -r "$here/fleet-agent.tar" ]; then
-    "$ctr" --address "$containerd/containerd.sock" --namespace k8s.io images import "$here/fleet-agent.tar" > /dev/null ||
-      fail "$here/fleet-agent.tar could not be loaded into containerd" 1
-    # The archives of docker and podman name the image in manifest.json.
-    image=${image:-$(tar -xOf "$here/fleet-agent.tar" manifest.json 2> /dev/null | sed -n 's/.*"RepoTags":\["\([^"]*\)".*/\1/p')}
-  elif [ -n "$node" ]; then
-    fail "there is no $here/fleet-agent.tar: write it beside this script with podman save"
+  [ -z "$node" ] || [ -r "$here/fleet-agent.tar" ] || fail "there is no $here/fleet-agent.tar: write it beside this script with podman save"
+fi
+# The archives of docker and podman name the image in manifest.json.
+[ -z "$offline" ] || [ ! -r "$here/fleet-agent.tar" ] ||
+  image=${image:-$(tar -xOf "$here/fleet-agent.tar" manifest.json 2> /dev/null | sed -n 's/.*"RepoTags":\["\([^"]*\)".*/\1/p')}
+was() {
+  kubectl --namespace fleet-agent get deployment fleet-agent --output "jsonpath={.spec.template.spec.$1}" 2> /dev/null || true
+}
+if [ -z "$image" ] && [ -z "$node" ]; then
+  image=$(was 'containers[0].image')
+  [ -n "$image" ] || fail "--image is missing, and no $here/fleet-agent.tar names one"
+fi
+
+home= affinity= former= kept= claimed=
+if [ -z "$print$node" ]; then
+  # Before there were image loaders the agent was root: it ends, and its state becomes the new user's.
+  [ -z "$offline" ] || [ "$(was securityContext.runAsUser)" != 0 ] || former=yes
+  if [ -n "$former" ]; then
+    kept=$(was 'volumes[?(@.name=="state")].hostPath.path')
+    state=${state:-$kept}
+    [ "$state" = "$kept" ] || kept=
+    # A claim may be a directory of the node as well: that of k3s is one.
+    volume=$(kubectl --namespace fleet-agent get persistentvolumeclaim fleet-agent-state --output 'jsonpath={.spec.volumeName}' 2> /dev/null || true)
+    [ -z "$volume" ] || claimed=$(kubectl get persistentvolume "$volume" --output 'jsonpath={.spec.hostPath.path}{.spec.local.path}')
   fi
+  # The state stays where it is. A new agent without a volume for it gets a directory of the node.
+  state=${state:-$(kubectl get persistentvolume fleet-agent-state --output 'jsonpath={.spec.hostPath.path}' 2> /dev/null || true)}
+  if [ -z "$state" ] && [ -n "$offline" ] &&
+    ! kubectl --namespace fleet-agent get persistentvolumeclaim fleet-agent-state > /dev/null 2>&1 &&
+    ! kubectl get storageclass --output yaml | grep -q 'is-default-class: "true"'; then
+    state=/var/lib/fleet-agent
+  fi
+  # Once a volume says where it can be used, the server lets nobody change it.
+  [ -z "$state" ] || affinity=$(kubectl get persistentvolume fleet-agent-state --output 'jsonpath={.spec.nodeAffinity}' 2> /dev/null || true)
+fi
+# The volume names the node of its directory: on another one the pod would be a new agent.
+if [ -n "$offline" ] && [ -n "$state$claimed" ] && [ -z "$print$node" ]; then
+  nodes=$(kubectl get nodes --output 'jsonpath={range .items[*]}{.metadata.name} {.status.nodeInfo.bootID} {.metadata.labels.kubernetes\.io/hostname}{"\n"}{end}')
+  # Nodes that are containers have one boot id together, and are told apart by their names.
+  this=$(echo "$nodes" | awk -v boot="$(cat /proc/sys/kernel/random/boot_id)" -v name="$(uname -n)" \
+    '$2 == boot { count++; label = $3 } $2 == boot && $1 == name { named = $3 } END { print count == 1 ? label : named }')
+  [ -n "$this" ] || fail "this machine is no node of the cluster that kubectl reaches: run --offline on the node that is to have the agent's state" 1
+  # An evicted pod runs nowhere, and a pod without a node says none.
+  runs=$(kubectl --namespace fleet-agent get pods --selector=app.kubernetes.io/name=fleet-agent --field-selector=status.phase!=Failed \
+    --output 'jsonpath={.items[*].spec.nodeName}' 2> /dev/null || true)
+  home=$(echo "$nodes" | awk -v name="${runs%% *}" '$1 == name { print $3 }')
+  home=${home:-$this}
+  for folder in "$kept" "$claimed"; do
+    [ -z "$folder" ] || { [ "$home" = "$this" ] && [ -d "$folder" ]; } ||
+      fail "the agent's state is $folder of another node, and has to become another user's: run this on that node" 1
+  done
+  if [ -z "$affinity" ]; then
+    affinity="{ required: { nodeSelectorTerms: [{ matchExpressions: [{ key: kubernetes.io/hostname, operator: In, values: ['$home'] }] }] } }"
+  else
+    home=$(kubectl get persistentvolume fleet-agent-state --output 'jsonpath={.spec.nodeAffinity..matchExpressions[?(@.key=="kubernetes.io/hostname")].values[*]}')
+  fi
+fi
+
+if [ -n "$offline" ] && [ -z "$print" ]; then
+  [ ! -r "$here/fleet-agent.tar" ] || "$ctr" --address "$containerd/containerd.sock" --namespace k8s.io images import "$here/fleet-agent.tar" > /dev/null ||
+    fail "$here/fleet-agent.tar could not be loaded into containerd" 1
   # The agent and the loader are two users, and neither may replace what the other writes.
   install -d -g 65532 -m 750 /var/lib/fleet-images
   install -d -o 65532 -g 65532 -m 750 /var/lib/fleet-images/in
   install -d -o 65533 -g 65532 -m 750 /var/lib/fleet-images/nodes
   mkdir -p /media/fleet
   [ -z "$node" ] || { echo "This node is ready for the images of the agent."; exit 0; }
-fi
-
-if [ -z "$image" ]; then
-  image=$(kubectl --namespace fleet-agent get deployment fleet-agent --output 'jsonpath={.spec.template.spec.containers[0].image}' 2> /dev/null || true)
-  [ -n "$image" ] || fail "--image is missing, and $here/fleet-agent.tar is not there"
-fi
-# Before there were image loaders the agent was root: it ends, and its state becomes the new user's.
-was() {
-  kubectl --namespace fleet-agent get deployment fleet-agent --output "jsonpath={.spec.template.spec.$1}" 2> /dev/null || true
-}
-if [ -n "$offline" ] && [ -z "$print" ] && [ "$(was securityContext.runAsUser)" = 0 ]; then
-  state=${state:-$(was 'volumes[?(@.name=="state")].hostPath.path')}
-  kubectl --namespace fleet-agent scale deployment fleet-agent --replicas=0
-  kubectl --namespace fleet-agent wait --for=delete pod --selector=app.kubernetes.io/name=fleet-agent --timeout=180s
-  # A claim may be a directory of the node as well: that of k3s is one.
-  volume=$(kubectl --namespace fleet-agent get persistentvolumeclaim fleet-agent-state --output 'jsonpath={.spec.volumeName}' 2> /dev/null || true)
-  claimed=
-  [ -z "$volume" ] || claimed=$(kubectl get persistentvolume "$volume" --output 'jsonpath={.spec.hostPath.path}{.spec.local.path}')
-  for folder in "$state" "$claimed"; do
-    [ ! -d "$folder" ] || chown -R 65532:65532 "$folder"
-  done
-fi
-
-# The state stays where it is. A new agent without a volume for it gets a directory of the node.
-if [ -z "$state" ] && [ -z "$print" ]; then
-  state=$(kubectl get persistentvolume fleet-agent-state --output 'jsonpath={.spec.hostPath.path}' 2> /dev/null || true)
-  if [ -z "$state" ] && [ -n "$offline" ] &&
-    ! kubectl --namespace fleet-agent get persistentvolumeclaim fleet-agent-state > /dev/null 2>&1 &&
-    ! kubectl get storageclass --output yaml | grep -q 'is-default-class: "true"'; then
-    state=/var/lib/fleet-agent
+  if [ -n "$former" ]; then
+    kubectl --namespace fleet-agent scale deployment fleet-agent --replicas=0
+    kubectl --namespace fleet-agent wait --for=delete pod --selector=app.kubernetes.io/name=fleet-agent --timeout=180s
+    for folder in "$state" "$claimed"; do
+      [ ! -d "$folder" ] || chown -R 65532:65532 "$folder"
+    done
   fi
-fi
-
-# The volume names the node of its directory: on another one the pod would be a new agent. Once named, the server lets nobody change it.
-home=
-if [ -n "$state" ] && [ -z "$print" ]; then
-  home=$(kubectl get persistentvolume fleet-agent-state --output 'jsonpath={.spec.nodeAffinity..values[0]}' 2> /dev/null || true)
-fi
-if [ -n "$offline" ] && [ -n "$state" ] && [ -z "$print" ]; then
-  nodes=$(kubectl get nodes --output 'jsonpath={range .items[*]}{.metadata.name} {.status.nodeInfo.bootID} {.metadata.labels.kubernetes\.io/hostname}{"\n"}{end}')
-  # Nodes that are containers have one boot id together.
-  this=$(echo "$nodes" | awk -v boot="$(cat /proc/sys/kernel/random/boot_id)" -v name="$(uname -n)" '$2 == boot && (label == "" || $1 == name) { label = $3 } END { print label }')
-  [ -n "$this" ] || fail "this machine is no node of the cluster that kubectl reaches: run --offline on the node that is to have the agent's state" 1
-  if [ -z "$home" ]; then
-    # An evicted pod runs nowhere, and a pod without a node says none.
-    runs=$(kubectl --namespace fleet-agent get pods --selector=app.kubernetes.io/name=fleet-agent --field-selector=status.phase!=Failed \
-      --output 'jsonpath={.items[*].spec.nodeName}' 2> /dev/null || true)
-    home=$(echo "$nodes" | awk -v name="${runs%% *}" '$1 == name { print $3 }')
-    home=${home:-$this}
-  fi
-  [ "$home" != "$this" ] || install -d -o 65532 -g 65532 -m 700 "$state"
+  [ -z "$state" ] || [ "$home" != "$this" ] || install -d -o 65532 -g 65532 -m 700 "$state"
 fi
 
 work=$(mktemp -d)
@@ -199,10 +210,8 @@ read_at_start() {
 if [ -n "$state" ]; then
   components="$components '$from/single-node',"
   patch fleet-agent-state "$state"
-  [ -z "$home" ] || patches="$patches
-      - op: add
-        path: /spec/nodeAffinity
-        value: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: kubernetes.io/hostname, operator: In, values: ['$home'] }] }] } }"
+  [ -z "$affinity" ] || patches="$patches
+      - { op: add, path: /spec/nodeAffinity, value: $affinity }"
 fi
 if [ -n "$offline" ]; then
   variant=offline

@@ -5,7 +5,8 @@ import { describeOnKubernetes } from '../../harness/kubernetes/describe-on-kuber
 import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
 import { kubectlOf } from '../../harness/parts/kube.ts';
-import { runCommand } from '../../harness/run/run-command.ts';
+import { asRoot } from '../../harness/hosts/as-root.ts';
+import { runCommand, succeed } from '../../harness/run/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
@@ -21,9 +22,9 @@ const documented = async (begin = 'sh deploy/kubernetes/install.sh --image'): Pr
 
 // From a stick, on a node with real pods: test/e2e/agent-in-cluster.test.ts.
 describeOnKubernetes(
-  ['kwok', 'helm'],
+  ['kwok', 'helm', 'containerd'],
   'install.sh on a cluster that reaches its hub',
-  ({ kube }, { kwok, helm }) => {
+  ({ kube }, { kwok, helm, containerd }) => {
     let cluster: OwnCluster;
     let folder: TemporaryDirectory;
 
@@ -37,10 +38,19 @@ describeOnKubernetes(
       await folder?.[Symbol.asyncDispose]();
     });
 
-    const type = async (line: string) => {
-      const path = [dirname(kubectlOf(kube)), dirname(helm), process.env['PATH'] ?? ''].join(delimiter);
-      const env = { ...process.env, PATH: path, KUBECONFIG: cluster.kubeconfig };
-      return runCommand(['sh', '-c', line], { cwd: folder.path, env });
+    const environment = () => {
+      const programs = [kubectlOf(kube), helm, containerd].map((program) => dirname(program));
+      return {
+        PATH: [...programs, process.env['PATH'] ?? ''].join(delimiter),
+        KUBECONFIG: cluster.kubeconfig,
+      };
+    };
+    const type = async (line: string) =>
+      runCommand(['sh', '-c', line], { cwd: folder.path, env: { ...process.env, ...environment() } });
+    const removeAgent = async (): Promise<void> => {
+      const kinds = 'deployments,persistentvolumeclaims';
+      succeed(await cluster.kubectl(['delete', kinds, '--all', '--namespace=fleet-agent', '--wait']));
+      succeed(await cluster.kubectl(['delete', 'persistentvolumes', '--all', '--wait']));
     };
     const read = async (...words: readonly string[]): Promise<string> => {
       const { code, stdout, stderr } = await cluster.kubectl(['--namespace=fleet-agent', 'get', ...words]);
@@ -117,6 +127,50 @@ describeOnKubernetes(
       expect(JSON.parse(await read('persistentvolume', 'fleet-agent-state', named))).toEqual([
         { key: 'kubernetes.io/hostname', operator: 'In', values: [node] },
       ]);
+    });
+
+    it('keeps what an administrator wrote about the nodes of that volume, by whichever label', async () => {
+      await removeAgent();
+      const first = await type(await withState());
+      expect(first.code, first.stderr).toBe(0);
+      const zone = { key: 'topology.kubernetes.io/zone', operator: 'In', values: ['hall-2', 'hall-3'] };
+      succeed(await cluster.kubectl(['label', 'nodes', '--all', `${zone.key}=hall-2`]));
+      const spec = { nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [zone] }] } } };
+      const patch = `--patch=${JSON.stringify({ spec })}`;
+      succeed(
+        await cluster.kubectl(['patch', 'persistentvolume', 'fleet-agent-state', '--type=merge', patch]),
+      );
+      const again = await type(await withState());
+      expect(again.code, again.stderr).toBe(0);
+      expect(
+        JSON.parse(await read('persistentvolume', 'fleet-agent-state', '--output=jsonpath={.spec}')),
+      ).toMatchObject(spec);
+    });
+
+    it('does not change a former agent on a machine that is no node, or not the one of its state', async () => {
+      await removeAgent();
+      const former = join(REPOSITORY, 'test/fixtures/kubernetes/offline-as-root.yaml');
+      succeed(await cluster.kubectl(['apply', `--filename=${former}`]));
+      const set = Object.entries(environment()).map(([name, value]) => `${name}=${value}`);
+      const offline = async (): Promise<string> => {
+        const script = `
+          mount -t tmpfs none /var/lib && mount -t tmpfs none /media
+          sh ${REPOSITORY}/deploy/kubernetes/install.sh --offline --image a/b:1 --root-sha256 ${ROOT}
+          echo "ended with $?"; find /var/lib /media -mindepth 1`;
+        const argv = asRoot(['env', ...set, 'unshare', '--mount', 'sh', '-c', script]);
+        const { stdout, stderr } = succeed(await runCommand(argv));
+        expect(stdout).toBe('ended with 1\n');
+        return stderr;
+      };
+      expect(await offline()).toMatch(/^install\.sh: this machine is no node of the cluster/);
+      const nodeInfo = { bootID: (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim() };
+      const patch = [`--patch=${JSON.stringify({ status: { nodeInfo } })}`, '--subresource=status'];
+      succeed(await cluster.kubectl(['patch', 'node', 'node-1', ...patch]));
+      expect(await offline()).toMatch(
+        /^install\.sh: the agent's state is \/var\/lib\/fleet-agent of another node/,
+      );
+      const generation = '--output=jsonpath={.metadata.generation} {.spec.replicas}';
+      expect(await read('deployment', 'fleet-agent', generation)).toBe('1 1');
     });
 
     it('leaves no copy of the token behind a signal', async () => {
