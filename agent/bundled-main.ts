@@ -1,4 +1,3 @@
-import './v8-flags.ts';
 import { runProgram } from '#cli/run-program';
 import { COMMANDS } from './commands.ts';
 import { PROGRAM } from './program.ts';

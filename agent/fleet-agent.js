@@ -11,8 +11,27 @@ if (major < 24) {
 } else {
   // oclif would look at the version again, with a library that takes longer to load than all that it says.
   process.env.OCLIF_DISABLE_ENGINE_WARNING ??= '1';
-  // The daemon starts once and stays: its memory counts, not its start (v8-flags.ts).
-  const isDaemon = process.argv[2] === 'run' && !process.argv.includes('--once');
-  if (!isDaemon) await import('#cli/keep-compiled');
+  if (process.argv[2] === 'run' && !process.argv.includes('--once')) {
+    // The daemon starts once, stays and is idle nearly always, so memory matters more than speed; its work is bound by disks, networks and API
+    // servers. Other commands, and `run --once`, keep V8's defaults. Set first, because V8 does not release memory that modules evaluated earlier
+    // have taken. The figures are MiB saved on a connected host.
+    const flags = [
+      // The heap grows in smaller steps: 6.
+      '--optimize-for-size',
+      // The compilers' own code is not paged in, and no optimised code is kept: 6 and, with 1,000 objects, 4. Applying those objects
+      // takes the same CPU time with and without.
+      '--no-opt',
+      '--no-maglev',
+      '--no-sparkplug',
+      // The HTTP parser is WebAssembly. Optimising it after some requests costs 42 for a moment and 4 permanently. Both flags are needed.
+      '--no-wasm-tier-up',
+      '--no-wasm-dynamic-tiering',
+      // Code that was not run since the last collection is dropped, instead of after six of them.
+      '--bytecode-old-age=1',
+    ];
+    process.getBuiltinModule('node:v8').setFlagsFromString(flags.join(' '));
+  } else {
+    await import('#cli/keep-compiled');
+  }
   await import('./main.ts');
 }
