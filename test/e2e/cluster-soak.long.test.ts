@@ -4,11 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { expect, it } from 'vitest';
-import type { Event } from '#bundles/formats/events/event';
-import { compareBytes } from '#bundles/digest';
 import { readPackages } from '../../agent/store/applied/packages.ts';
-import { lastOperations } from '../../agent/store/journal/operations.ts';
-import { readOutbox } from '../../agent/store/outbox/outbox.ts';
 import { openState } from '../../agent/store/state.ts';
 import { bundleAgent } from '../harness/run/bundle-agent.ts';
 import { describeWith } from '../harness/run/describe-with.ts';
@@ -16,22 +12,13 @@ import { runCommand } from '../harness/run/run-command.ts';
 import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
 import { enrolOnCluster } from './reliability/agent-on-cluster.ts';
+import { below, seeded } from './reliability/field.ts';
+import { expectWholeHistory } from './reliability/whole-history.ts';
 
 const MINUTES = Number(process.env['FLEET_SOAK_MINUTES'] ?? 30);
 const SEED = Number(process.env['FLEET_SOAK_SEED'] ?? 1);
 const PACKAGES = 4;
 const MAPS = 12;
-
-/** mulberry32: the same numbers for the same seed. */
-const randomFrom = (seed: number): ((below: number) => number) => {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-};
 
 type Maps = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
@@ -93,7 +80,7 @@ describeWith(['kube', 'kwok'], 'an agent on a cluster in trouble for a long time
         kubeconfig: cluster.kubeconfig,
         home: join(folder.path, 'agent'),
       });
-      const random = randomFrom(SEED);
+      const random = below(seeded(SEED));
       const until = performance.now() + MINUTES * 60_000;
       const counts = { kills: 0, restarts: 0, releases: 0, edits: 0, fights: 0, ends: 0 };
       const ask = (method: string, path: string, body?: object): Promise<unknown> =>
@@ -215,30 +202,7 @@ describeWith(['kube', 'kwok'], 'an agent on a cluster in trouble for a long time
       expect(readPackages(state).map(({ assignment, status }) => `${assignment} ${status}`)).toEqual(
         [...wanted.keys()].map((ns) => `${ns} healthy`),
       );
-      const lines = readOutbox(state);
-      let next = lines[0]?.seq ?? 1;
-      for (const { seq, lastSeq } of lines) {
-        expect(seq, 'the number of an event').toBe(next);
-        next = lastSeq + 1;
-      }
-      const events = lines.map(({ line }) => JSON.parse(line) as Event);
-      // Each operation that changed a package for good has one event that does not tell of a failure.
-      const told = events.filter(
-        ({ type, detail, outcome }) =>
-          type !== 'rolled-back' && detail?.['operation'] === 'apply' && outcome !== 'failed',
-      );
-      const operations = lastOperations(state, 10_000);
-      const kept = operations.filter(({ kind, outcome }) => kind === 'apply' && outcome === 'kept');
-      // The agent keeps its last 1,000 operations; of a release in which they begin, it may have forgotten some.
-      const forgotten = operations.length < 1000 ? -1 : (operations.at(-1)?.to?.release.version ?? 0);
-      const names = (list: readonly (readonly [string | undefined, number | undefined])[]) =>
-        list
-          .filter(([, version = 0]) => version > forgotten)
-          .map(([assignment, version]) => `${assignment} ${version}`)
-          .toSorted(compareBytes);
-      expect(names(told.map(({ assignment, release }) => [assignment, release?.version]))).toEqual(
-        names(kept.map(({ assignment, to }) => [assignment, to?.release.version])),
-      );
+      const events = expectWholeHistory(state);
       process.stdout.write(`soak: ${JSON.stringify({ ...counts, events: events.length })}\n`);
     },
     (MINUTES + 30) * 60_000,

@@ -34,3 +34,9 @@ export const seeded = (seed: number): (() => number) => {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   };
 };
+
+/** Whole numbers from 0 to below a limit. */
+export const below =
+  (random: () => number) =>
+  (limit: number): number =>
+    Math.floor(random() * limit);
