@@ -1,8 +1,8 @@
-import type { Node } from 'yaml';
+import { isScalar, type Node } from 'yaml';
 import { kubernetesFacts } from './facts.ts';
 import { LIST_KEYS } from './list-keys.ts';
 import { nearestName } from '#bundles/nearest-name';
-import { wrongScalar } from './scalar-checks.ts';
+import { type ScalarValue, wrongScalar } from './scalar-checks.ts';
 import { uniqueItems } from './unique-items.ts';
 import type { TargetVersions } from './target-versions.ts';
 import type { Fact, Scalar, TypeExpression } from './type-expression.ts';
@@ -64,10 +64,14 @@ const scalarCheck =
     if (value !== undefined && wanted === undefined) return;
     const hint =
       scalar === 'string' && value !== undefined
-        ? `Write it in quotes${walk.isSecret ? '' : `: ${JSON.stringify(String(value))}`}`
+        ? `Write it in quotes${walk.isSecret ? '' : `: ${JSON.stringify(writtenOf(found, value))}`}`
         : undefined;
     report(walk, node, owner, path, `must be ${wanted ?? 'one value'}, not ${shown(found, walk)}`, hint);
   };
+
+/** As its author wrote it: 1.20 may be a version. */
+const writtenOf = (node: Node | null, value: ScalarValue): string =>
+  (isScalar(node) ? node.source : undefined) ?? String(value);
 
 const enumCheck =
   (words: readonly string[]): Check =>

@@ -47,9 +47,16 @@ test('an unknown field, a wrong type, an invalid value and a missing field are r
   ]);
 });
 
-test('a number in a text field is reported with its quoted form', () => {
-  expect(judge('apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {port: 80}\n')).toEqual([
-    'app.yaml:4:14: OBJECT_INVALID: ConfigMap a: data.port must be text, not the number 80. Write it in quotes: "80".',
+test.each([
+  ['80', 'the number 80'],
+  // In quotes, the number that the server reads would be another version or postcode.
+  ['1.20', 'the number 1.20'],
+  ['0123', 'the number 0123'],
+  ['0x1F', 'the number 0x1F'],
+  ['True', 'the boolean True'],
+])('%s in a text field is reported with its quoted form, as its author wrote it', (written, shown) => {
+  expect(judge(`apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {port: ${written}}\n`)).toEqual([
+    `app.yaml:4:14: OBJECT_INVALID: ConfigMap a: data.port must be text, not ${shown}. Write it in quotes: "${written}".`,
   ]);
 });
 
