@@ -26,6 +26,8 @@ export type BuildOutcome = {
   readonly environments: readonly EnvironmentOutcome[];
   readonly channels: readonly ChannelOutcome[];
   readonly advice: readonly FleetError[];
+  /** Channels that the platform had at the build before and has no more. */
+  readonly abandoned: readonly FleetError[];
 };
 
 /** An environment of which nothing was built. */

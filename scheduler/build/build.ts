@@ -49,11 +49,12 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
     throwProblems(uniqueProblems(failed.flatMap(({ problems }) => problems)), 'the platform');
   for (const outcome of failed) options.onEnvironment?.(outcome);
   await fleet.keepLoaded();
-  if (!candidate) await noteAbandoned(releases, fleet.known, outcomes);
+  const abandoned = candidate ? [] : await noteAbandoned(releases, fleet.known, outcomes);
   return {
     environments: outcomes,
     channels: outcomes.flatMap(({ channels }) => channels),
     advice: outcomes.flatMap(({ advice }) => advice),
+    abandoned,
   };
 };
 

@@ -108,6 +108,7 @@ held with its reason and blocks nobody else. Values of sites are judged before a
       return built;
     });
     const removals = outcome.channels.flatMap((channel) => [...channel.removals, ...channel.unmeant]);
+    for (const one of outcome.abandoned) this.say(formatError(one));
     const notes = explainIdle(configuration.allowRemovals, removals);
     for (const note of notes) this.say(note);
     const failed = outcome.environments.flatMap(({ problems }) => problems);
@@ -156,6 +157,7 @@ held with its reason and blocks nobody else. Values of sites are judged before a
         problems.map((it) => ({ environment, ...(this.toErrorJson(it) as object) })),
       ),
       advice: uniqueProblems(outcome.advice).map((it) => this.toErrorJson(it)),
+      abandoned: outcome.abandoned.map((it) => this.toErrorJson(it)),
       notes,
     };
   }

@@ -1,6 +1,7 @@
+import { FleetError } from '#bundles/errors';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { findReference } from '#bundles/formats/layout/layout';
-import { type Channel, parseChannel } from '#bundles/names';
+import { type Channel, formatChannel, parseChannel } from '#bundles/names';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { waitingReference } from '../../load/releases/references.ts';
 import type { Releases } from '../write/open-releases.ts';
@@ -17,20 +18,25 @@ type Built = {
  * Notes in the layout, for `status`, channels that the platform no longer has: after a renaming their agents keep their release,
  * and no build renews it. Removes the note of a channel that exists again.
  * @param environments all environments of the platform
+ * @returns CHANNEL_MISSING for each channel that had no such note
  */
 export const noteAbandoned = async (
   releases: Releases,
   environments: readonly string[],
   built: readonly Built[],
-): Promise<void> => {
+): Promise<readonly FleetError[]> => {
   const layout = await releases.open();
   const references = new Map<string, Descriptor>();
   const gone: string[] = [];
+  const found: FleetError[] = [];
   for (const channel of channelsIn(layout).map((name) => parseChannel(name))) {
     const why = whyAbandoned(channel, environments, built);
     if (why !== undefined) {
       const note = { code: ABANDONED, message: why, reasons: [why] };
-      for (const [name, entry] of await writeReasons(layout, channel, note)) references.set(name, entry);
+      for (const [name, entry] of await writeReasons(layout, channel, note)) {
+        references.set(name, entry);
+        found.push(new FleetError(ABANDONED, `${formatChannel(channel)}: ${why}`));
+      }
     } else if (
       findReference(layout, waitingReference(channel)) &&
       (await readWaiting(layout, channel)).some((line) => line.startsWith(ABANDONED))
@@ -38,6 +44,7 @@ export const noteAbandoned = async (
       gone.push(waitingReference(channel));
   }
   if (references.size > 0 || gone.length > 0) await releases.point(references, gone);
+  return found;
 };
 
 const whyAbandoned = (

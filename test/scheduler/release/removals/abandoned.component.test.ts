@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { formatError } from '#bundles/errors';
 import { readDesired } from '../../../../scheduler/hub/questions/state/read-desired.ts';
 import { describeStatus } from '../../../../scheduler/hub/questions/status/describe-status.ts';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
@@ -37,7 +38,7 @@ test('status names a channel whose environment was removed from the platform, un
 test('status names a channel whose cluster type was renamed', async () => {
   const office = await makeBuiltOffice();
   await office.edit('platform/base/press.yaml', (text) => text.replace('name: press', 'name: anvil'));
-  const { channels } = await office.build();
+  const { channels, abandoned } = await office.build();
   expect(channels.map(({ clusterType, outcome }) => `${clusterType} ${outcome}`)).toEqual([
     'anvil released',
     'till unchanged',
@@ -46,6 +47,11 @@ test('status names a channel whose cluster type was renamed', async () => {
     expect.stringContaining('CHANNEL_MISSING: the platform has no cluster type press in prod; '),
   ]);
   expect(await notes(office, 'till')).toEqual([]);
+  // Said by the build that finds it, and not by each one after it.
+  expect(abandoned.map(formatError)).toEqual([
+    'CHANNEL_MISSING: prod/press: the platform has no cluster type press in prod; no build renews this release. Enrol its agents for another channel',
+  ]);
+  expect((await office.build()).abandoned).toEqual([]);
   await office.edit('platform/base/press.yaml', () => office.files['platform/base/press.yaml'] ?? '');
   await office.build();
   expect(await notes(office, 'press')).toEqual([]);
