@@ -393,6 +393,10 @@ const READ_ONLY: SystemFailure = {
   code: 'PERMISSION',
   hint: 'Mount the file system so that it can be written; a stick may have a switch',
 };
+const OTHER_WRITER: SystemFailure = {
+  code: 'BUSY',
+  hint: 'Another command is writing; run this one again',
+};
 const DEVICE_FAILS: SystemFailure = { code: 'IO' };
 const WRONG_PATH: SystemFailure = { code: 'USAGE', hint: 'Check the path' };
 
@@ -400,7 +404,17 @@ const WRONG_PATH: SystemFailure = { code: 'USAGE', hint: 'Check the path' };
 const SYSTEM_FAILURES: ReadonlyMap<string, SystemFailure> = new Map([
   ['ENOSPC', DISK_FULL],
   ['EDQUOT', DISK_FULL],
+  // Of SQLite the primary codes.
   ['SQLITE_FULL', DISK_FULL],
+  ['SQLITE_CORRUPT', { code: 'STORE_CORRUPT' }],
+  ['SQLITE_NOTADB', { code: 'STORE_CORRUPT' }],
+  ['SQLITE_IOERR', DEVICE_FAILS],
+  ['SQLITE_BUSY', OTHER_WRITER],
+  ['SQLITE_LOCKED', OTHER_WRITER],
+  ['SQLITE_CANTOPEN', NOT_ALLOWED],
+  ['SQLITE_READONLY', NOT_ALLOWED],
+  ['SQLITE_PERM', NOT_ALLOWED],
+  ['SQLITE_AUTH', NOT_ALLOWED],
   ['EFBIG', FILE_TOO_LARGE],
   ['EACCES', NOT_ALLOWED],
   ['EPERM', NOT_ALLOWED],
@@ -424,6 +438,7 @@ export const toFleetError = (error: unknown, doing?: string): FleetError => {
     return new FleetError('ABORTED', doing ? `${doing}: stopped` : 'stopped', { cause: error });
   }
   const errno = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const { code, hint } = SYSTEM_FAILURES.get(errno) ?? { code: 'INTERNAL' };
+  const primary = errno.replace(/^(SQLITE_[A-Z]+)_.*/, '$1');
+  const { code, hint } = SYSTEM_FAILURES.get(primary) ?? { code: 'INTERNAL' };
   return new FleetError(code, said, hint === undefined ? { cause: error } : { cause: error, hint });
 };

@@ -185,7 +185,7 @@ export abstract class AgentCommand extends FleetCommand {
   }
 
   protected override async catch(error: Error & { oclif?: unknown }): Promise<unknown> {
-    const isSqlite = error.name === 'SqliteError';
-    return super.catch(isSqlite ? fromSqliteError(error, 'using the state directory') : error);
+    const { name } = isFleetError(error) && error.cause instanceof Error ? error.cause : error;
+    return super.catch(name === 'SqliteError' ? fromSqliteError(error, 'using the state directory') : error);
   }
 }

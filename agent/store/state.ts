@@ -1,7 +1,7 @@
 import { readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { FleetError, toFleetError } from '#bundles/errors';
 import { type BlobDirectory, openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { keepPrepared } from '#cli/keep-prepared';
 import { keepDatabasePrivate, keepDirectoryPrivate } from '#cli/keep-private';
@@ -142,27 +142,19 @@ export const isFull = (directory: string): boolean => freeBytesIn(directory) < M
 export const LOST_STATE =
   'Move the state directory away and enrol this agent again; the office replaces its key, and the next import adopts what runs';
 
-/** Maps SQLite errors to FleetError: STORE_CORRUPT, DISK_FULL, IO, BUSY or PERMISSION, otherwise as toFleetError. */
+/** As toFleetError; an error of SQLite gets what it means for a state directory: a full disk, and the way out of a damaged one. */
 export const fromSqliteError = (error: unknown, doing: string, directory?: string): FleetError => {
-  if (isFleetError(error) || !(error instanceof Database.SqliteError)) return toFleetError(error, doing);
-  const said = `${doing}: ${error.message}`;
-  if (error.code.startsWith('SQLITE_CORRUPT') || error.code === 'SQLITE_NOTADB') {
-    return new FleetError('STORE_CORRUPT', said, {
-      cause: error,
-      hint: LOST_STATE,
-    });
-  }
+  const found = toFleetError(error, doing);
+  const { code, message, cause, hint } = found;
+  if (!(cause instanceof Database.SqliteError)) return found;
   // On a disk too full for its shared-memory file, SQLite reports only an I/O error.
-  if (error.code.startsWith('SQLITE_IOERR') && directory !== undefined && isFull(directory)) {
+  if (code === 'IO' && directory !== undefined && isFull(directory)) {
     return new FleetError('DISK_FULL', `the disk of ${directory} is full`, {
-      cause: error,
+      cause,
       hint: 'Free some space and run it again; nothing was lost',
     });
   }
-  if (error.code.startsWith('SQLITE_IOERR')) return new FleetError('IO', said, { cause: error });
-  if (error.code.startsWith('SQLITE_BUSY')) return new FleetError('BUSY', said, { cause: error });
-  if (/^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(error.code)) {
-    return new FleetError('PERMISSION', said, { cause: error });
-  }
-  return toFleetError(error, doing);
+  return code === 'STORE_CORRUPT' && hint === undefined
+    ? new FleetError(code, message, { cause, hint: LOST_STATE })
+    : found;
 };

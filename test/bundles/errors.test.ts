@@ -58,6 +58,14 @@ describe('toFleetError', () => {
     ['ENOSPC', 'DISK_FULL'],
     ['EDQUOT', 'DISK_FULL'],
     ['SQLITE_FULL', 'DISK_FULL'],
+    ['SQLITE_CORRUPT', 'STORE_CORRUPT'],
+    ['SQLITE_CORRUPT_VTAB', 'STORE_CORRUPT'],
+    ['SQLITE_NOTADB', 'STORE_CORRUPT'],
+    ['SQLITE_IOERR_WRITE', 'IO'],
+    ['SQLITE_READONLY_DIRECTORY', 'PERMISSION'],
+    ['SQLITE_CANTOPEN', 'PERMISSION'],
+    ['SQLITE_BUSY_SNAPSHOT', 'BUSY'],
+    ['SQLITE_CONSTRAINT_UNIQUE', 'INTERNAL'],
     ['EACCES', 'PERMISSION'],
     ['EROFS', 'PERMISSION'],
     ['EIO', 'IO'],
@@ -67,7 +75,7 @@ describe('toFleetError', () => {
     const cause = withCode(errno);
     const error = toFleetError(cause, 'writing');
     expect(error).toMatchObject({ code, message: 'writing: why', cause });
-    expect(error.hint === undefined).toBe(code === 'IO' || code === 'INTERNAL');
+    expect(error.hint === undefined).toBe(['IO', 'INTERNAL', 'STORE_CORRUPT'].includes(code));
     expect(isFleetError(error, 'USAGE')).toBe(false);
   });
 

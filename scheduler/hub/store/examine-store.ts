@@ -1,10 +1,11 @@
+import { toFleetError } from '#bundles/errors';
 import { Kysely } from 'kysely';
 import { describeDatabase, isDatabaseUrl } from '../../settings/database-url.ts';
 import { appliedIn, checkNewer } from './migrate.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { checkFleet } from './open-store.ts';
 import { openPostgres, postgresError } from './postgres-dialect.ts';
-import { openSqliteToRead, sqliteError } from './sqlite-dialect.ts';
+import { openSqliteToRead } from './sqlite-dialect.ts';
 import type { Tables } from './tables.ts';
 
 /**
@@ -16,7 +17,7 @@ export const examineStore = async (
   fleet: string,
 ): Promise<{ readonly sites: number; readonly missing: number }> => {
   const name = describeDatabase(place);
-  const storeError = isDatabaseUrl(place) ? postgresError : sqliteError;
+  const storeError = isDatabaseUrl(place) ? postgresError : toFleetError;
   try {
     await using db = new Kysely<Tables>({
       dialect: isDatabaseUrl(place) ? openPostgres(place) : openSqliteToRead(place),

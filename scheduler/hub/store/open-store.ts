@@ -1,13 +1,13 @@
 import { statSync } from 'node:fs';
 import { type Dialect, Kysely, type LogEvent, sql } from 'kysely';
 import { defined } from '#bundles/defined';
-import { FleetError } from '#bundles/errors';
+import { FleetError, toFleetError } from '#bundles/errors';
 import { fileId } from '#cli/file-id';
 import { describeDatabase, isDatabaseUrl } from '../../settings/database-url.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { withNamedErrors } from './name-errors.ts';
-import { openSqlite, sqliteError } from './sqlite-dialect.ts';
+import { openSqlite } from './sqlite-dialect.ts';
 import type { Database, Tables, Tx } from './tables.ts';
 
 /** The hub's open database. One writer at a time; readers never wait. */
@@ -53,7 +53,7 @@ const STATEMENT_TIMEOUT_MS = 120_000;
  */
 export const openStore = async (place: string, fleet: string, options: StoreOptions = {}): Promise<Store> => {
   const name = describeDatabase(place);
-  const storeError = isDatabaseUrl(place) ? (await loadPostgres()).postgresError : sqliteError;
+  const storeError = isDatabaseUrl(place) ? (await loadPostgres()).postgresError : toFleetError;
   let silenceMs = 0;
   const db = await openDatabase(place, options, () => silenceMs);
   const isFile = !isDatabaseUrl(place);
@@ -135,9 +135,9 @@ const openDatabase = async (
     return open(withNamedErrors(openPostgres(place, silenceMs), postgresError, asking));
   }
   try {
-    return open(withNamedErrors(await openSqlite(place), sqliteError, asking));
+    return open(withNamedErrors(await openSqlite(place), toFleetError, asking));
   } catch (error) {
-    throw sqliteError(error, `opening ${place}`);
+    throw toFleetError(error, `opening ${place}`);
   }
 };
 

@@ -1,7 +1,6 @@
 import { dirname } from 'node:path';
 import SQLite from 'better-sqlite3';
 import { type Dialect, type Driver, SqliteDialect } from 'kysely';
-import { FleetError, toFleetError } from '#bundles/errors';
 import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { keepPrepared } from '#cli/keep-prepared';
 import { keepDatabasePrivate } from '#cli/keep-private';
@@ -48,23 +47,4 @@ const dialectOf = (database: SQLite.Database): Dialect => {
     createQueryCompiler: () => dialect.createQueryCompiler(),
     createIntrospector: (db) => dialect.createIntrospector(db),
   };
-};
-
-/** Maps SQLite's errors to FleetError codes. */
-export const sqliteError = (error: unknown, doing: string): FleetError => {
-  if (error instanceof FleetError) return error;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const said = `${doing}: ${error instanceof Error ? error.message : String(error)}`;
-  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
-    return new FleetError('BUSY', said, {
-      cause: error,
-      hint: 'Another command is writing; run this one again',
-    });
-  }
-  if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')
-    return new FleetError('STORE_CORRUPT', said, { cause: error });
-  if (code.startsWith('SQLITE_READONLY') || code.startsWith('SQLITE_CANTOPEN') || code === 'SQLITE_PERM')
-    return new FleetError('PERMISSION', said, { cause: error });
-  if (code.startsWith('SQLITE_IOERR')) return new FleetError('IO', said, { cause: error });
-  return toFleetError(error, doing);
 };

@@ -13,7 +13,6 @@ import { keepDatabasePrivate } from '#cli/keep-private';
 import { beginRestore, readUnfinishedRestore } from '../../../release/write/unfinished-restore.ts';
 import { isDatabaseUrl } from '../../../settings/database-url.ts';
 import type { Hub } from '../../hub.ts';
-import { sqliteError } from '../../store/sqlite-dialect.ts';
 import { copyLayout } from './copy-layout.ts';
 import { type KnownNumbers, numbersIn } from './known-numbers.ts';
 
@@ -73,7 +72,7 @@ const copyDatabase = async (from: string, to: string): Promise<void> => {
     using database = opened(from);
     await database.db.backup(to);
   } catch (error) {
-    throw sqliteError(error, `copying ${from}`);
+    throw toFleetError(error, `copying ${from}`);
   }
 };
 
