@@ -50,6 +50,17 @@ export const pauseMs = (
   return jitter === 'around' ? pause : Math.min(longestMs, pause);
 };
 
+/**
+ * Milliseconds that Retry-After asks for (RFC 9110 section 10.2.3). A date is measured against the answer's own Date,
+ * as the clock here may be wrong by years.
+ */
+export const retryAfter = (header: (name: string) => string | undefined): number | undefined => {
+  const text = header('retry-after')?.trim() ?? '';
+  if (/^[0-9]{1,9}$/.test(text)) return Number(text) * 1000;
+  const delay = Date.parse(text) - Date.parse(header('date') ?? '');
+  return Number.isFinite(delay) ? Math.max(0, delay) : undefined;
+};
+
 export type Sleep = (ms: number, signal?: AbortSignal) => Promise<void>;
 
 export type RetryOptions = {

@@ -2,8 +2,9 @@ import { defined } from '#bundles/defined';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { HubError } from '#bundles/formats/events/hub-api';
 import { parseStrictJson } from '#bundles/json/strict-json';
+import { retryAfter } from '#bundles/retry';
 
-const MAX_WAIT_S = 3600;
+const MAX_WAIT_MS = 3_600_000;
 
 /** Maps an error status to a FleetError: 408, 429 and 5xx are retryable, other refusals are not. */
 export const refusalOf = (
@@ -15,10 +16,9 @@ export const refusalOf = (
   const said = readError(bytes);
   const words = said ? `${said.code}: ${said.message}` : `status ${status}`;
   if (status === 429 || status === 408 || status >= 500) {
-    const seconds = Number(headers['retry-after']);
-    const asked = Number.isFinite(seconds) ? Math.min(MAX_WAIT_S, Math.max(0, seconds)) : 0;
+    const asked = retryAfter((name) => [headers[name]].flat()[0]) ?? 0;
     return new FleetError('HUB_UNREACHABLE', `${what} failed at the hub: ${words}`, {
-      cause: new Asked(asked * 1000),
+      cause: new Asked(Math.min(MAX_WAIT_MS, asked)),
     });
   }
   const hint = said?.hint === undefined ? {} : { hint: said.hint };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FleetError } from '#bundles/errors';
-import { pauseMs, type RetryPolicy, retry, spread } from '#bundles/retry';
+import { pauseMs, type RetryPolicy, retry, retryAfter, spread } from '#bundles/retry';
 
 const POLICY: RetryPolicy = { firstMs: 500, longestMs: 3000, tries: 5, jitter: 'none' };
 
@@ -97,5 +97,26 @@ describe('retry', () => {
     await expect(retry(policy, operation, { signal: AbortSignal.abort() })).rejects.toMatchObject({
       code: 'ABORTED',
     });
+  });
+});
+
+describe('Retry-After', () => {
+  const asking = (headers: Readonly<Record<string, string | undefined>>) =>
+    retryAfter((name) => headers[name]);
+
+  it('is in seconds, or a date relative to the Date of the response, independent of the local clock', () => {
+    expect(asking({ 'retry-after': '3' })).toBe(3000);
+    const date = 'Wed, 01 Jan 2003 00:00:00 GMT';
+    expect(asking({ 'retry-after': 'Wed, 01 Jan 2003 00:00:20 GMT', date })).toBe(20_000);
+    expect(asking({ 'retry-after': 'Tue, 31 Dec 2002 23:59:20 GMT', date })).toBe(0);
+  });
+
+  it.each([
+    {},
+    { 'retry-after': '-1' },
+    { 'retry-after': 'soon' },
+    { 'retry-after': 'Wed, 01 Jan 2003 00:00:20 GMT' },
+  ])('is ignored in %j', (headers) => {
+    expect(asking(headers)).toBeUndefined();
   });
 });

@@ -124,11 +124,20 @@ describe('a hub', () => {
       { authorities: [it.fleet.authority.certificate] },
       { ...PATIENT, sleep },
     );
+    const date = 'Wed, 01 Jan 2003 00:00:00 GMT';
+    const answers = [
+      { 'retry-after': '7' },
+      { 'retry-after': '86400' },
+      // As a proxy between writes it.
+      { 'retry-after': 'Wed, 01 Jan 2003 00:00:11 GMT', date },
+      {},
+    ];
     it.hub.mischief = (_, response) => {
-      response.writeHead(503, { 'retry-after': waits.length === 0 ? '7' : '86400' }).end();
+      response.writeHead(503, answers[waits.length]).end();
       return true;
     };
-    await expect(hub.get(ROOTS_PATH, 10, signal)).rejects.toMatchObject({ code: 'HUB_UNREACHABLE' });
-    expect(waits).toEqual([7000, 30_000]);
+    for (const _ of [1, 2])
+      await expect(hub.get(ROOTS_PATH, 10, signal)).rejects.toMatchObject({ code: 'HUB_UNREACHABLE' });
+    expect(waits).toEqual([7000, 30_000, 11_000, expect.any(Number)]);
   });
 });

@@ -92,6 +92,8 @@ const REVIEW: Request = {
 
 /** A server that starts forbids this question, too, for less than this time. */
 const DENIED_MS = 2000;
+/** Longest pause that a server's Retry-After causes. */
+const MAX_ASKED_MS = 60_000;
 
 /** Sends requests to one API server over a small pool of kept-alive connections. */
 export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: RetryLimits): Sender => {
@@ -206,7 +208,7 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: R
         const body = await response.body.text();
         const status = response.statusCode < 400 ? {} : readStatus(body);
         answer = { code: response.statusCode, body, status };
-        wait = retryAfter(response.headers['retry-after']);
+        wait = retryAfter((name) => [response.headers[name]].flat()[0]);
       } catch (cause) {
         if (isFleetError(cause)) throw cause;
         stopIfAborted(signal);
@@ -235,7 +237,7 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: R
         continue;
       }
       failures += 1;
-      const ms = wait ?? pauseMs(POLICY, failures);
+      const ms = Math.max(pauseMs(POLICY, failures), Math.min(wait ?? 0, MAX_ASKED_MS));
       if (next === 'refuse' || performance.now() + ms > until) throw await errorOf(answer, request, signal);
       await rest(ms, signal);
     }
@@ -318,12 +320,6 @@ const pathOf = (server: string, path: string, query: Request['query']): string =
   const prefix = new URL(server).pathname.replace(/\/+$/, '');
   const search = new URLSearchParams(query).toString();
   return `${prefix}${path}${search === '' ? '' : `?${search}`}`;
-};
-
-/** Parses Retry-After in seconds, the form that API servers use. */
-const retryAfter = (header: string | string[] | undefined): number | undefined => {
-  const seconds = Number(Array.isArray(header) ? header[0] : header);
-  return header !== undefined && Number.isFinite(seconds) ? Math.min(seconds, 60) * 1000 : undefined;
 };
 
 /** The innermost reason, such as 'ECONNREFUSED'. The other causes only repeat addresses. */

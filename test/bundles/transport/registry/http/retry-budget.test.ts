@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRetries, createRetryBudget, retryAfter } from '#bundles/transport/registry/http/retry-budget';
+import { createRetries, createRetryBudget } from '#bundles/transport/registry/http/retry-budget';
 
 const retriesWith = (random: number) => {
   const delays: number[] = [];
@@ -8,8 +8,6 @@ const retriesWith = (random: number) => {
   };
   return { delays, retries: createRetries({ plainHttp: [], env: {}, sleep, random: () => random }) };
 };
-
-const asking = (headers: Readonly<Record<string, string | undefined>>) => retryAfter((name) => headers[name]);
 
 describe('the retries of one request', () => {
   it('are four, each after twice the pause before, plus up to 50 % jitter', async () => {
@@ -163,23 +161,5 @@ describe('the retry budget of many requests to one registry', () => {
       return one;
     });
     expect(await Promise.all(sleeping)).not.toContain(false);
-  });
-});
-
-describe('Retry-After', () => {
-  it('is in seconds, or a date relative to the Date of the response, independent of the local clock', () => {
-    expect(asking({ 'retry-after': '3' })).toBe(3000);
-    const date = 'Wed, 01 Jan 2003 00:00:00 GMT';
-    expect(asking({ 'retry-after': 'Wed, 01 Jan 2003 00:00:20 GMT', date })).toBe(20_000);
-    expect(asking({ 'retry-after': 'Tue, 31 Dec 2002 23:59:20 GMT', date })).toBe(0);
-  });
-
-  it.each([
-    {},
-    { 'retry-after': '-1' },
-    { 'retry-after': 'soon' },
-    { 'retry-after': 'Wed, 01 Jan 2003 00:00:20 GMT' },
-  ])('is ignored in %j', (headers) => {
-    expect(asking(headers)).toBeUndefined();
   });
 });
