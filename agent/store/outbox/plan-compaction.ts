@@ -7,7 +7,7 @@ import {
   compactedSpan,
   type DroppedCount,
 } from '#bundles/formats/events/compacted';
-import { type Event, encodeEvent } from '#bundles/formats/events/event';
+import { type Event, encodeEvent, MAX_EVENT_BYTES } from '#bundles/formats/events/event';
 import type { OutboxLine } from './outbox.ts';
 
 /** Consecutive lines of the outbox, and the one line that replaces them. */
@@ -23,7 +23,7 @@ type Entry = OutboxLine & { readonly event: Event };
 export const planCompaction = (lines: readonly OutboxLine[]): readonly Compaction[] => {
   const entries = lines.map((line) => ({ ...line, event: parseJson(line.line) as Event }));
   const droppable = findRepetitions(entries.map(({ event }) => event));
-  const runs: Entry[][] = [];
+  const runs: [Entry, ...Entry[]][] = [];
   for (const [index, entry] of entries.entries()) {
     if (!droppable.has(index)) continue;
     if (droppable.has(index - 1) && index > 0) runs.at(-1)?.push(entry);
@@ -97,14 +97,30 @@ const failureOf = ({
   return canonicalJson([code ?? null, digest ?? null, siteValues ?? null, said ?? null]);
 };
 
+/**
+ * The line as readers take it: a `compacted` event replaces an event of more than 64 KiB, which older agents could store. The event
+ * that follows has its hash, so that it cannot be shortened.
+ */
+export const handable = (line: OutboxLine): OutboxLine =>
+  Buffer.byteLength(line.line) <= MAX_EVENT_BYTES
+    ? line
+    : replacing([{ ...line, event: parseJson(line.line) as Event }]);
+
 /** undefined for a run that would not become shorter. */
-const compact = (run: readonly Entry[]): Compaction | undefined => {
-  const [first, last] = [run[0], run.at(-1)];
-  if (!first || !last || run.length < 2) return undefined;
+const compact = (run: readonly [Entry, ...Entry[]]): Compaction | undefined => {
+  if (run.length < 2) return undefined;
+  const replacement = replacing(run);
+  const bytes = run.reduce((sum, entry) => sum + Buffer.byteLength(entry.line), 0);
+  return Buffer.byteLength(replacement.line) < bytes ? { from: replacement.seq, replacement } : undefined;
+};
+
+const replacing = (run: readonly [Entry, ...Entry[]]): OutboxLine => {
+  const last = run.at(-1) ?? run[0];
+  const { lastSeq, hash } = last;
   const detail = (counts: readonly DroppedCount[]): Event['detail'] =>
-    ({ to: last.lastSeq, lastHash: last.hash, counts }) satisfies CompactedDetail;
+    ({ to: lastSeq, lastHash: hash, counts }) satisfies CompactedDetail;
   const { agent, bootId, at, monotonicMs } = last.event;
-  const { seq, prev } = first.event;
+  const { seq, prev } = run[0].event;
   const event = { agent, seq, prev, bootId, at, monotonicMs, type: COMPACTED };
   const counts = countDropped(run);
   const full = encodeEvent({ ...event, detail: detail(counts) });
@@ -112,9 +128,7 @@ const compact = (run: readonly Entry[]): Compaction | undefined => {
     Buffer.byteLength(full) <= MAX_LINE_BYTES
       ? full
       : encodeEvent({ ...event, detail: detail(withoutAssignments(counts)) });
-  const bytes = run.reduce((sum, entry) => sum + Buffer.byteLength(entry.line), 0);
-  if (Buffer.byteLength(line) >= bytes) return undefined;
-  return { from: seq, replacement: { seq, lastSeq: last.lastSeq, hash: last.hash, line } };
+  return { seq, lastSeq, hash, line };
 };
 
 /** Below the limit of readers for one line, which is 64 KiB. */

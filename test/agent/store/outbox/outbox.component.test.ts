@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { type Event, encodeEvent, hashLine } from '#bundles/formats/events/event';
 import { verifyReport } from '#bundles/trust/reports/report';
 import { loadKey } from '../../../../agent/hub/agent-key.ts';
 import { exportReports } from '../../../../agent/report/export-reports.ts';
@@ -45,6 +46,24 @@ describe('the outbox', () => {
     expect(world.events().at(-1)).not.toHaveProperty('detail');
     tell(world, { type: 'drift', detail: { drift: [] } });
     expect((await reported(world)).slice(-3).map(({ type }) => type)).toEqual(['reboot', 'drift', 'drift']);
+  });
+
+  it('hands over what follows an event that is too long, which an older agent has stored', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'content')]);
+    tell(world, { type: 'reboot', assignment: 'app', message: 'told by an older agent' });
+    const { db } = world.agent.state;
+    const old = world.events().at(-1) as Event;
+    const line = encodeEvent({ ...old, detail: { causes: ['x'.repeat(70_000)] } });
+    db.prepare('UPDATE outbox SET line = ?, hash = ? WHERE seq = ?').run(line, hashLine(line), old.seq);
+    db.prepare('UPDATE chain SET head = ?').run(hashLine(line));
+    tell(world, { type: 'drift', message: 'told after the upgrade' });
+    const [replaced, after] = (await reported(world)).slice(-2);
+    expect([replaced?.type, replaced?.seq, after?.message]).toEqual([
+      'compacted',
+      old.seq,
+      'told after the upgrade',
+    ]);
   });
 
   it('cuts a message between two characters', async () => {
