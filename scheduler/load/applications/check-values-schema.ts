@@ -1,4 +1,5 @@
 import { FleetError } from '#bundles/errors';
+import { isRecord } from '#bundles/is-record';
 
 /** The schema of the chart, and of subcharts that are folders in it. */
 const VALUES_SCHEMA = /^(?:charts\/[^/]+\/)*values\.schema\.json$/;
@@ -33,7 +34,7 @@ type Reference = { readonly keyword: string; readonly value: string };
 
 const findForeign = (bytes: Buffer): Reference | undefined => {
   const schema = parsed(bytes);
-  const own = new Set(['', idOf(schema)]);
+  const own = new Set(['', ...ownIds(schema)]);
   const waiting: unknown[] = [schema];
   while (waiting.length > 0) {
     const one = waiting.pop();
@@ -46,14 +47,26 @@ const findForeign = (bytes: Buffer): Reference | undefined => {
   return undefined;
 };
 
-/** The schema's own id: a reference to it stays inside the schema. */
-const idOf = (schema: unknown): string => {
-  const { $id, id } = (typeof schema === 'object' && schema !== null ? schema : {}) as Record<
-    string,
-    unknown
-  >;
-  const own = $id ?? id;
-  return typeof own === 'string' ? own.replace(/#.*$/s, '') : '';
+/** An id that is the same from everywhere in the schema. A fragment would name a place in another document. */
+const ABSOLUTE_ID = /^https?:\/\/[^#]+(?=#?$)/;
+
+const OLD_DRAFT = /\/draft-0[3-7]\//;
+const ID_WITHOUT_DOLLAR = /\/draft-0[34]\//;
+
+/**
+ * The ids of the schema and of those that are bundled in its definitions: a reference to one stays inside. Only those that Helm's library
+ * takes for ids in this draft: to the others it would load the document. Draft 3 and 4 write `id`, drafts up to 7 know no `$defs`
+ * and ignore an id beside a `$ref`.
+ */
+const ownIds = (schema: unknown): readonly string[] => {
+  if (!isRecord(schema)) return [];
+  const draft = String(schema['$schema'] ?? '');
+  const keyword = ID_WITHOUT_DOLLAR.test(draft) ? 'id' : '$id';
+  const places = OLD_DRAFT.test(draft) ? [schema['definitions']] : [schema['$defs'], schema['definitions']];
+  const bundled = places.filter(isRecord).flatMap(Object.values).filter(isRecord);
+  return [schema, ...bundled.filter((one) => !Object.hasOwn(one, '$schema'))]
+    .filter((one) => !Object.hasOwn(one, '$ref'))
+    .flatMap(({ [keyword]: id }) => (typeof id === 'string' ? (ABSOLUTE_ID.exec(id) ?? []) : []));
 };
 
 /** Invalid JSON gives undefined: Helm reports where it is wrong. */

@@ -20,6 +20,10 @@ const world = async (files: Readonly<Record<string, string>>) => {
   return { read, directory };
 };
 
+const ADDRESS = 'http://127.0.0.1:1/a.json';
+const DRAFT_4 = { $schema: 'http://json-schema.org/draft-04/schema#' };
+const DRAFT_7 = { $schema: 'http://json-schema.org/draft-07/schema#' };
+
 describe("an application's files", () => {
   it('are read as plain manifests by default', async () => {
     const { read } = await world({ 'web/a.yaml': MAP, 'web/readme.md': '' });
@@ -165,6 +169,12 @@ spec:
     ['the disk, by a relative name', { properties: { a: { $ref: 'x.json' } } }],
     ['a base that it names', { $id: 'http://127.0.0.1:1/a.json', $defs: { a: { $ref: 'b.json' } } }],
     ['a draft of its own', { $schema: 'http://127.0.0.1:1/draft.json' }],
+    ['an address that is no id in this draft', { id: ADDRESS, $ref: ADDRESS }],
+    ['an address that is no id in draft 4', { ...DRAFT_4, $id: ADDRESS, items: { $ref: ADDRESS } }],
+    ['an address whose id is ignored, beside a $ref', { $id: ADDRESS, $ref: `${ADDRESS}#/items` }],
+    ['definitions that draft 7 has not', { ...DRAFT_7, $defs: { a: { $id: ADDRESS } }, $ref: ADDRESS }],
+    ['an id outside of the definitions', { default: { $id: ADDRESS }, items: { $ref: ADDRESS } }],
+    ["its own relative name in another's place", { $id: 'x', $defs: { a: { $id: ADDRESS, $ref: 'x' } } }],
   ])(
     'N11: of a chart are not taken where a schema of values is loaded from %s -> FIELD_INVALID',
     async (_, schema) => {
@@ -179,15 +189,26 @@ spec:
     },
   );
 
-  it('of a chart may have a values schema with references to itself', async () => {
-    const { read } = await world({
-      'chart/Chart.yaml': 'name: a',
-      'chart/values.schema.json': JSON.stringify({
-        $schema: 'http://json-schema.org/draft-07/schema#',
+  it.each([
+    [
+      'itself',
+      {
+        ...DRAFT_7,
         $id: 'https://example.com/web.json',
         properties: { a: { $ref: '#/$defs/a' }, b: { $ref: 'https://example.com/web.json#/$defs/a' } },
         $defs: { a: { type: 'string', default: '$ref' } },
-      }),
+      },
+    ],
+    ['a schema in $defs', { items: { $ref: `${ADDRESS}#/items` }, $defs: { a: { $id: ADDRESS, items: {} } } }],
+    [
+      'one in the definitions of draft 7',
+      { ...DRAFT_7, $ref: ADDRESS, definitions: { a: { $id: `${ADDRESS}#` } } },
+    ],
+    ['one in those of draft 4', { ...DRAFT_4, $ref: ADDRESS, definitions: { a: { id: ADDRESS } } }],
+  ])('of a chart may have a values schema with references to %s', async (_, schema) => {
+    const { read } = await world({
+      'chart/Chart.yaml': 'name: a',
+      'chart/values.schema.json': JSON.stringify(schema),
     });
     expect((await read({ path: 'chart' })).source.kind).toBe('helm');
   });
