@@ -60,7 +60,8 @@ const ID_WITHOUT_DOLLAR = /\/draft-0[34]\//;
  */
 const ownIds = (schema: unknown): readonly string[] => {
   if (!isRecord(schema)) return [];
-  const draft = String(schema['$schema'] ?? '');
+  const { $schema } = schema;
+  const draft = typeof $schema === 'string' ? $schema : '';
   const keyword = ID_WITHOUT_DOLLAR.test(draft) ? 'id' : '$id';
   const places = OLD_DRAFT.test(draft) ? [schema['definitions']] : [schema['$defs'], schema['definitions']];
   const bundled = places.filter(isRecord).flatMap(Object.values).filter(isRecord);

@@ -105,6 +105,16 @@ describe('a request to an API server', () => {
     await sender.close();
   });
 
+  it('is not sent again without a pause when the server asks for none', async () => {
+    await using server = await serve((_request, response) =>
+      response.writeHead(429, { 'retry-after': '0' }).end('{}'),
+    );
+    const sender = senderFor(server.origin, 1000);
+    await expect(sender.send(GET, signal)).rejects.toMatchObject({ code: 'API_UNREACHABLE' });
+    expect(server.asked.length).toBeLessThan(20);
+    await sender.close();
+  });
+
   it('is sent again after a broken connection until its time is over; later ones are sent once', async () => {
     await using server = await serve((request) => request.socket.destroy());
     const sender = senderFor(server.origin, 1000);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, type Dispatcher } from 'undici';
 import { defined } from '#bundles/defined';
 import { FleetError, isFleetError } from '#bundles/errors';
-import { pauseMs, type RetryPolicy } from '#bundles/retry';
+import { pauseMs, type RetryPolicy, retryAfter } from '#bundles/retry';
 import {
   type RequestSubject,
   failsWith,

@@ -199,7 +199,10 @@ spec:
         $defs: { a: { type: 'string', default: '$ref' } },
       },
     ],
-    ['a schema in $defs', { items: { $ref: `${ADDRESS}#/items` }, $defs: { a: { $id: ADDRESS, items: {} } } }],
+    [
+      'a schema in $defs',
+      { items: { $ref: `${ADDRESS}#/items` }, $defs: { a: { $id: ADDRESS, items: {} } } },
+    ],
     [
       'one in the definitions of draft 7',
       { ...DRAFT_7, $ref: ADDRESS, definitions: { a: { $id: `${ADDRESS}#` } } },
