@@ -76,7 +76,7 @@ export const openBlobDirectory = (
   const path = (digest: Digest): string => join(folder, hexOf(digest));
   let isLocal: Promise<boolean> | undefined;
   const diskOf = async (): Promise<Disk> =>
-    way === 'direct' && (await (isLocal ??= isOnLocalDisk(root))) ? DIRECT : POOLED;
+    way === 'direct' && (await (isLocal ??= isOnLocalDisk(folder))) ? DIRECT : POOLED;
   const size = async (digest: Digest): Promise<number | undefined> => {
     try {
       return await (await diskOf()).size(path(digest));

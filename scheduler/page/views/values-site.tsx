@@ -1,6 +1,6 @@
 import { Alert, Anchor, Group, Table, Text, Title } from '@mantine/core';
 import { lazy, Suspense } from 'react';
-import { Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import { Link, type LoaderFunctionArgs, redirect, useLoaderData, useSearchParams } from 'react-router';
 import {
   type ShownChange,
   valuesChange,
@@ -9,7 +9,7 @@ import {
   type ValuesVersions,
   valuesVersions,
 } from '#bundles/transport/hub/client';
-import { ask, send } from '../api/ask.ts';
+import { ask, Refusal, send } from '../api/ask.ts';
 import { At } from '../parts/age.tsx';
 import { BAD } from '../parts/bad.ts';
 import { ChangedValues } from '../parts/changed-values.tsx';
@@ -27,11 +27,17 @@ const VERSIONS = 20;
 export const readSiteValues = async ({ params, request }: LoaderFunctionArgs): Promise<Answer> => {
   const { site = '' } = params;
   const { signal } = request;
-  const [found, { versions }] = await Promise.all([
-    ask((options) => valuesOfSite({ site }, options), signal),
-    ask((options) => valuesVersions({ site, limit: VERSIONS }, options), signal),
-  ]);
-  return { found, versions };
+  try {
+    const [found, { versions }] = await Promise.all([
+      ask((options) => valuesOfSite({ site }, options), signal),
+      ask((options) => valuesVersions({ site, limit: VERSIONS }, options), signal),
+    ]);
+    return { found, versions };
+  } catch (error) {
+    // The audit log leads here, also from a site whose agents were revoked since: its view has its history.
+    if (error instanceof Refusal && error.code === 'SITE_MISSING') throw redirect(`/sites/${site}`);
+    throw error;
+  }
 };
 
 /** The values of a site and of its agents: form, review, history and undo. */

@@ -10,6 +10,7 @@ import { createMetrics } from '../../../scheduler/hub/http/metrics/metrics.ts';
 import { notePresence } from '../../../scheduler/hub/http/note-presence.ts';
 import { openHub } from '../../../scheduler/hub/open-hub.ts';
 import { setManyValues } from '../../../scheduler/hub/sites/set-many-values.ts';
+import { revokeAgent } from '../../../scheduler/hub/sites/revoke-agent.ts';
 import { siteSigner } from '../../../scheduler/hub/sites/site-signer.ts';
 import { parseAllowance } from '../../../scheduler/hub/sites/tokens/allowance.ts';
 import { createToken } from '../../../scheduler/hub/sites/tokens/create-token.ts';
@@ -135,6 +136,26 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
     await section.locator('summary').click();
     await table.waitFor();
     expect(tab.faults).toEqual([]);
+  });
+
+  test('an entry of the audit log about the values of a site without agents leads to the view of the site', async () => {
+    await using office = await startForm(browser, built);
+    const { hub } = office.made;
+    await office.set('mara', { line: 4 });
+    await revokeAgent(hub.store, 'plant-7/press-1', await siteSigner(hub), NOW);
+    const reader = await createToken(
+      hub.store,
+      { scope: 'reader' },
+      { note: undefined, expires: addDays(NOW, 30), now: NOW },
+    );
+    await using tab = await signIn(
+      browser,
+      { url: office.url, token: reader.token, path: '/values/plant-7' },
+      {},
+    );
+    await tab.page.getByText('No agent of this site is enrolled.').waitFor();
+    expect(new URL(tab.page.url()).pathname).toMatch(/\/sites\/plant-7$/);
+    expect(tab.faults.filter((fault) => !fault.includes('404'))).toEqual([]);
   });
 
   test('overrides an inherited value after a preview, names its origin, removes it again, and shows both in the history', async () => {
