@@ -12,11 +12,15 @@ import { fetchImage } from './fetch-image.ts';
 import { copyBlob } from './copy-blob.ts';
 import { countedBlobs } from '../../images/counted-blobs.ts';
 import { checkSpace } from './free-space.ts';
+import { readInTurn } from './read-in-turn.ts';
 import type { Source } from './source.ts';
 import type { Survey } from './survey-blobs.ts';
 
-/** Concurrent requests to a registry, where latency dominates. A medium is read sequentially. */
+/** Concurrent requests to a registry, where latency dominates. */
 const REQUESTS_AT_ONCE = 4;
+
+/** The second blob of a medium is read while the first is synced. A third would take the last thread of Node's pool from reading. */
+const OF_A_MEDIUM_AT_ONCE = 2;
 
 /** Numbers of images, by result. */
 export type FetchedImages = {
@@ -45,10 +49,12 @@ export const fetchSurveyed = async (
   const { begin, advance, end } = agent.progress ?? NO_PROGRESS;
   const counted = countedBlobs(source.blobs, advance);
   if (copy.length > 0) begin({ name: 'copying', total: rest.reduce((total, { size }) => total + size, 0) });
-  const atOnce = source.medium ? 1 : REQUESTS_AT_ONCE;
+  const [blobs, atOnce] = source.medium
+    ? [readInTurn(counted), OF_A_MEDIUM_AT_ONCE]
+    : [counted, REQUESTS_AT_ONCE];
   const bring = async ({ digest, size }: Descriptor): Promise<void> => {
     // After a failure the copies under way finish, so that they need not be fetched again.
-    await copyBlob(agent, counted, { digest, size });
+    await copyBlob(agent, blobs, { digest, size });
     agent.onJournal(`acquire ${digest}`);
   };
   await inParallel(copy, atOnce, bring, agent.signal).catch((error: unknown) => {
