@@ -147,7 +147,7 @@ const requestCommits = async (
     if (known.code !== 0)
       throw new FleetError('SOURCE_MISSING', `${redactUrl(repository.url)} has no commit ${commit}`, {
         subject: redactUrl(repository.url),
-        hint: `Push the commit, or name one that is there (git said: ${one.lastLine})`,
+        hint: `Push it again under a branch or tag, or name one that is there; if a promoted candidate names it, promote another one (git said: ${one.lastLine})`,
       });
   }
 };
