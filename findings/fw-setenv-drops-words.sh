@@ -1,8 +1,8 @@
 #!/bin/bash
 # libubootenv 0.3.2 (Debian 12): fw_setenv drops every word of a value but the first, and lines "name value" of a script, with exit code 0.
 #
-# Guess before it was run: `fw_setenv bootargs console=ttyS0 quiet` joins its words, and `fw_setenv --script` takes lines "name value", and a name alone to delete it, as the program of the same name of U-Boot
-# does, in whose place Debian installs this one.
+# Guess before it was run: a line "name value" of `fw_setenv --script` sets what `fw_setenv name value` sets. That words are joined, and a name alone deletes, as by U-Boot's own program of this name, was expected
+# and not written down.
 # Seen: bootargs is `console=ttyS0`. Of the script, `slot A` and `old` change nothing and only `count=3` is set, all without a message. fw_printenv of a name that is not there prints
 # `slot=` and ends with 0 too, so a check does not notice it.
 # Needs dpkg and an apt source of Debian 12. Exit 0 while the behaviour is as described, 1 otherwise.

@@ -1,8 +1,8 @@
 #!/bin/bash
 # systemd-tmpfiles 252 (Debian 12): a directory that cannot be made, because a file has its path, ends with exit code 0.
 #
-# Guess before it was run: `d /run/press` where /run/press is a file ends with 73, as systemd-tmpfiles(8) has it for a line that is valid and cannot be carried out; an unknown
-# user ends it with 65.
+# Guess before it was run: `d /run/press` where /run/press is a file ends non-zero; an unknown user ends it with 65. systemd-tmpfiles(8), read afterwards, has 73 for a line that is valid and cannot be
+# carried out.
 # Seen: a warning, "already exists and is not a directory", and exit code 0. The file stays with the mode that it had, and the program that needs the directory fails later. A line with
 # an unknown user ends with 65, and the lines after it are carried out.
 # Needs dpkg and an apt source of Debian 12. Exit 0 while the behaviour is as described, 1 otherwise.
