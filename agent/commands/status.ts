@@ -1,3 +1,4 @@
+import { formatCount } from '#bundles/format-count';
 import { Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { shortSet } from '#bundles/formats/medium/parts/part';
@@ -116,7 +117,7 @@ const show = (status: StatusReport, verdict: LookVerdict): readonly Printed[] =>
     ...showStaleness(status),
     ...(root ? [`Root     ${root.version}, ${root.expired ? 'EXPIRED' : 'until'} ${root.expires}`] : []),
     ...(root?.dev ? [`         ${DEV_ROOT_NOTICE}`] : []),
-    `Outbox   ${outbox.events} events, ${outbox.bytes} bytes${outbox.from === null ? '' : ` (${outbox.from} to ${outbox.to})`}`,
+    `Outbox   ${formatCount(outbox.events, 'event')}, ${outbox.bytes} bytes${outbox.from === null ? '' : ` (${outbox.from} to ${outbox.to})`}`,
     ...showContacts(status),
     ...(status.diskFull
       ? [

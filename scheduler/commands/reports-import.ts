@@ -1,3 +1,4 @@
+import { formatCount } from '#bundles/format-count';
 import { Args } from '@oclif/core';
 import { CODES, FleetError, formatError, isFleetError } from '#bundles/errors';
 import { openFiles } from '#bundles/formats/medium/open-files';
@@ -93,7 +94,7 @@ export default class ReportsImport extends FleetCommand {
     if (refused.length === 0 && alarms === 0) return;
     const error = new FleetError(
       'REPORTS_REFUSED',
-      `${refused.length} reports were refused, ${alarms} alarms were raised`,
+      `refused: ${formatCount(refused.length, 'report')}; raised: ${formatCount(alarms, 'alarm')}`,
       { hint: 'The reasons are above; all other reports were imported' },
     );
     process.exitCode = CODES[error.code].exit;

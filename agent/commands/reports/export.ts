@@ -1,3 +1,4 @@
+import { formatCount } from '#bundles/format-count';
 import { Args } from '@oclif/core';
 import { checkMounted } from '#bundles/formats/medium/check-mounted';
 import { FORCE_PATH_FLAG } from '#cli/flags';
@@ -52,7 +53,7 @@ export default class ReportsExport extends AgentCommand {
     });
     const events = reports.reduce((sum, { from, to }) => sum + to - from + 1, 0);
     this.log(
-      `Wrote ${events} events in ${reports.length} signed ${reports.length === 1 ? 'report' : 'reports'} onto ${args.medium}:`,
+      `Wrote ${formatCount(events, 'event')} in ${formatCount(reports.length, 'signed report')} onto ${args.medium}:`,
     );
     for (const { files } of reports) this.log(`  ${files[0]}`);
     if (support !== undefined) this.log(`Wrote the support bundle that the office asked for: ${support}`);
