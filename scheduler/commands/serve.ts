@@ -209,9 +209,12 @@ export default class Serve extends FleetCommand {
       agentQuota: { ...AGENT_QUOTA, ...configuration.agentQuota },
     });
     log.info({ fleet: root.fleet, root: root.version, host: running.host, port: running.port }, 'listening');
-    await notifyReady(process.env, this.signal, (reason) => log.warn({ reason }, NOTIFY_FAILED));
-    if (!this.signal.aborted) await once(this.signal, 'abort');
+    const ended = AbortSignal.any([this.signal, store.moved]);
+    await notifyReady(process.env, ended, (reason) => log.warn({ reason }, NOTIFY_FAILED));
+    if (!ended.aborted) await once(ended, 'abort');
     log.info('stopping');
+    // An error, so that the service manager starts it again.
+    store.moved.throwIfAborted();
   }
 
   /** The clock advances from --now, so that certificates become due. */

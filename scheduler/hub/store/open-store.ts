@@ -27,6 +27,8 @@ export type Store = AsyncDisposable & {
   readonly db: Database;
   /** Runs `work` in a durable transaction. @throws FleetError BUSY, DISK_FULL, STORE_CORRUPT, IO, or as thrown by `work` */
   readonly transact: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+  /** Aborted when `transact` finds that the file was removed or replaced: this process cannot write any more. */
+  readonly moved: AbortSignal;
   /** Reserves a name among all replicas until disposal, or the end of this process. @returns undefined while another has it */
   readonly claim: (name: string) => Promise<AsyncDisposable | undefined>;
 };
@@ -66,12 +68,15 @@ export const openStore = async (place: string, fleet: string, options: StoreOpti
     throw storeError(error, `opening ${name}`);
   }
   const opened = isFile ? fileId(place) : undefined;
+  const moved = new AbortController();
   return {
     fleet,
+    moved: moved.signal,
     by: options.by ?? BY_RULE,
     db,
     transact: async (work) => {
-      if (isFile && fileId(place) !== opened) throw movedError(name);
+      if (isFile && fileId(place) !== opened) moved.abort(movedError(name));
+      moved.signal.throwIfAborted();
       try {
         return await db.transaction().execute(async (tx) => {
           // Writing first takes the write lock, so that no other writer comes between our reads and writes.
@@ -96,7 +101,7 @@ const movedError = (name: string): FleetError =>
     'STORE_CORRUPT',
     `${name} was removed or replaced while this process used it, so nothing is written`,
     {
-      hint: 'Stop this process, put the right database there, and start it again',
+      hint: 'Put the right database there; a hub ends, and its service manager starts it again',
     },
   );
 

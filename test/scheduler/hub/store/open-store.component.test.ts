@@ -58,6 +58,7 @@ describe("the hub's database", () => {
         code: 'STORE_CORRUPT',
         message: expect.stringContaining('replaced'),
       });
+      expect(store.moved.aborted).toBe(true);
     },
   );
 
