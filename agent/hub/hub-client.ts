@@ -93,6 +93,8 @@ const tryOnce = async (
       }),
     });
     const what = `${method} ${origin}${path}`;
+    if (answer.statusCode >= 400)
+      throw refusalOf(answer.statusCode, answer.headers, await readStart(answer.body), what);
     const bytes = await readUpTo(answer.body, maxBytes, what);
     if (answer.statusCode === 204) return undefined;
     if (answer.statusCode === 200 || answer.statusCode === 201) return parse(bytes, maxBytes, what);
@@ -100,6 +102,20 @@ const tryOnce = async (
   } catch (cause) {
     throw toHubError(cause, origin, signal);
   }
+};
+
+/** An error of a hub is short; the page of a proxy, which is only shown as its status, may have any length. */
+const MAX_ERROR_BYTES = 64 << 10;
+
+const readStart = async (body: AsyncIterable<Uint8Array>): Promise<Buffer> => {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.byteLength;
+    chunks.push(chunk);
+    if (size > MAX_ERROR_BYTES) break;
+  }
+  return Buffer.concat(chunks);
 };
 
 const readUpTo = async (body: AsyncIterable<Uint8Array>, maxBytes: number, what: string): Promise<Buffer> => {

@@ -140,4 +140,22 @@ describe('a hub', () => {
       await expect(hub.get(ROOTS_PATH, 10, signal)).rejects.toMatchObject({ code: 'HUB_UNREACHABLE' });
     expect(waits).toEqual([7000, 30_000, 11_000, expect.any(Number)]);
   });
+
+  it('is asked again when a proxy answers for it with a page that is longer than any answer of a hub', async () => {
+    await using it = await createOnlineWorld();
+    const waits: number[] = [];
+    const sleep = async (ms: number): Promise<void> => void waits.push(ms);
+    const { certificate } = it.fleet.authority;
+    await using hub = openHub(it.hub.url, { authorities: [certificate] }, { ...PATIENT, sleep });
+    const page = '<p>Maintenance</p>'.repeat(20_000);
+    it.hub.mischief = (_, response) => {
+      response.writeHead(503, { 'content-type': 'text/html', 'retry-after': '7' }).end(page);
+      return true;
+    };
+    await expect(hub.get(ROOTS_PATH, 10, signal)).rejects.toMatchObject({
+      code: 'HUB_UNREACHABLE',
+      message: expect.stringMatching(/failed at the hub: status 503$/),
+    });
+    expect(waits).toEqual([7000, 7000]);
+  });
 });
