@@ -144,7 +144,7 @@ const removeKilled = async (path: string): Promise<void> => {
   for (const name of drafts) {
     const draft = join(folder, name);
     const found = await unlessMissing(stat(draft), `reading ${draft}`);
-    if (found && Date.now() - found.mtimeMs > KILLED_MS) await rm(draft, { force: true });
+    if (found && Math.abs(Date.now() - found.mtimeMs) > KILLED_MS) await rm(draft, { force: true });
   }
 };
 

@@ -70,7 +70,8 @@ const takeLock = (file: string): Disposable | undefined => {
 
 const removeLeftLock = async (file: string): Promise<void> => {
   const found = await stat(file).catch(() => undefined);
-  if (found && Date.now() - found.mtimeMs > STALE_LOCK_MS) await rm(file, { force: true });
+  // Also one from a clock that was ahead and has been set back since.
+  if (found && Math.abs(Date.now() - found.mtimeMs) > STALE_LOCK_MS) await rm(file, { force: true });
 };
 
 /** Disables attributes that would change bytes on checkout, for every file. */
@@ -170,7 +171,7 @@ export const markDelivery = ({ gitDirectory }: GitRepository): Promise<void> =>
 export const dropStaleRepository = async (gitDirectory: string, now: Date): Promise<void> => {
   const ageOf = async (file: string): Promise<number> => {
     const found = await stat(join(gitDirectory, file)).catch(() => undefined);
-    return found ? now.getTime() - found.mtimeMs : Number.NaN;
+    return found ? Math.abs(now.getTime() - found.mtimeMs) : Number.NaN;
   };
   // Git writes HEAD when it creates the repository.
   const isWorn = (await ageOf('HEAD')) >= OLD_MS || (await countPacks(gitDirectory)) > PACKS;

@@ -164,12 +164,15 @@ it('asks for an admin that was mistyped again, in the same run and in the next o
 it('removes the drafts of runs that were killed, and no other file', async () => {
   const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
   const killed = `.${FILE}.${id}.new`;
+  // By a clock that was ahead.
+  const ahead = `.${FILE}.${id.replace('0', '2')}.new`;
   const others = [`.${FILE}.${id.replace('0', '1')}.new`, `.${FILE}.new`, `.other.yaml.${id}.new`];
   const { files } = await setUp('hub', {
     given: { hostnames: 'hub.example' },
     prepare: async (folder) => {
-      for (const name of [killed, ...others]) await writeFile(join(folder, name), 'db: hub.db\n');
+      for (const name of [killed, ahead, ...others]) await writeFile(join(folder, name), 'db: hub.db\n');
       for (const name of [killed, ...others.slice(1)]) await utimes(join(folder, name), 1, 1);
+      await utimes(join(folder, ahead), 4_102_444_800, 4_102_444_800);
     },
   });
   expect(files).toEqual([...others, FILE].toSorted());

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -49,6 +49,19 @@ describe('a repository on a server that sends commits of branches alone', () => 
     expect(await fetched(first)).toBe('line: 1');
     expect(await fetched(second)).toBe('line: 2');
   });
+
+  it.each(['2001-01-01', '2100-01-01'])(
+    'is read after a git that was killed has left its lock, by a clock of %s',
+    async (at) => {
+      const { main: first = '' } = await makeGitRepository(origin, { main: files });
+      expect(await fetched(first)).toBe('line: 1');
+      const { gitDirectory } = cachedRepository(pathToFileURL(origin).href, join(folder.path, 'cache'));
+      const left = join(gitDirectory, 'shallow.lock');
+      await writeFile(left, '');
+      await utimes(left, new Date(at), new Date(at));
+      expect(await fetched(await commit('main', '2'))).toBe('line: 2');
+    },
+  );
 
   it('is read after a branch gave way to one whose name begins with it', async () => {
     await makeGitRepository(origin, { main: files, release: files });
