@@ -1,7 +1,7 @@
 #!/bin/bash
 # kustomize 5.8.1: a JSON 6902 patch that replaces a field that is not there adds it, with exit code 0.
 #
-# Guess before it was run: the build ends with an error: of "replace", RFC 6902 section 4.3 says that the target location must exist.
+# Expected (its library was run before a guess was written down): the build ends with an error: of "replace", RFC 6902 section 4.3 says that the target location must exist.
 # Seen: `op: replace` of /spec/replica adds `replica: 5` beside `replicas: 1`. A field with a slip, or one that an upgrade of the base renamed, is found by nobody
 # before the cluster, and in a custom resource maybe not there. `op: remove` of such a field is refused. The library in it, gopkg.in/evanphx/json-patch.v4 4.13.0, is
 # also the one of Kubernetes; github.com/evanphx/json-patch/v5 refuses such a "replace".
