@@ -23,11 +23,6 @@ const ROUNDS = Number(process.env['FLEET_BENCH_ROUNDS'] ?? 3);
 const MEGABYTES = Number(process.env['FLEET_BENCH_MB'] ?? 1024);
 const DISK = process.env['FLEET_BENCH_DISK'] ?? 'ext4';
 const FILES = 16;
-/**
- * A virtual machine gets a page from its own host at the first write, which costs several times the copy. Both ways find their pages there, or
- * the second would pay for more of them than the first.
- */
-const BACKED = `dd if=/dev/zero of=/dev/shm/page bs=1M count=${6 * MEGABYTES} status=none && rm /dev/shm/page`;
 
 await using folder = await temporaryDirectory('bench-plug-in');
 await bundleAgent(join(folder.path, 'agent'));
@@ -104,10 +99,8 @@ for (let round = 0; round < ROUNDS; round++) {
   try {
     const mount = `mount -o ro ${device.path} /mnt`;
     const copy = "bash -c 'cp -r /mnt /srv/copy && sync -f /srv/copy && times > /run/times'";
-    await site.sh(BACKED);
     copies.push(await timed(`${mount} && ${copy} && umount /mnt`));
     copyCpu.push(cpuOf(await site.sh('cat /run/times; rm -r /run/times /srv/copy; sync')));
-    await site.sh(BACKED);
     plugged.push(await timed(`systemctl start ${unit}`));
     pluggedCpu.push(cpuOf(await site.sh('cat /run/times; rm /run/times')));
     await site.sh(`grep -qx ${round} /etc/model.conf && test -s /srv/model/${FILES - 1}.bin`);

@@ -12,15 +12,11 @@ import { fetchImage } from './fetch-image.ts';
 import { copyBlob } from './copy-blob.ts';
 import { countedBlobs } from '../../images/counted-blobs.ts';
 import { checkSpace } from './free-space.ts';
-import { readInTurn } from './read-in-turn.ts';
 import type { Source } from './source.ts';
 import type { Survey } from './survey-blobs.ts';
 
-/** Concurrent requests to a registry, where latency dominates. */
+/** Concurrent requests to a registry, where latency dominates. A medium is read sequentially. */
 const REQUESTS_AT_ONCE = 4;
-
-/** The second blob of a medium is read while the first is synced. A third would take the last thread of Node's pool from reading. */
-const OF_A_MEDIUM_AT_ONCE = 2;
 
 /** Numbers of images, by result. */
 export type FetchedImages = {
@@ -49,12 +45,10 @@ export const fetchSurveyed = async (
   const { begin, advance, end } = agent.progress ?? NO_PROGRESS;
   const counted = countedBlobs(source.blobs, advance);
   if (copy.length > 0) begin({ name: 'copying', total: rest.reduce((total, { size }) => total + size, 0) });
-  const [blobs, atOnce] = source.medium
-    ? [readInTurn(counted), OF_A_MEDIUM_AT_ONCE]
-    : [counted, REQUESTS_AT_ONCE];
+  const atOnce = source.medium ? 1 : REQUESTS_AT_ONCE;
   const bring = async ({ digest, size }: Descriptor): Promise<void> => {
     // After a failure the copies under way finish, so that they need not be fetched again.
-    await copyBlob(agent, blobs, { digest, size });
+    await copyBlob(agent, counted, { digest, size });
     agent.onJournal(`acquire ${digest}`);
   };
   await inParallel(copy, atOnce, bring, agent.signal).catch((error: unknown) => {

@@ -52,12 +52,6 @@ const FLUSH_BYTES = 32 << 20;
 
 /** Writes content to an empty file and makes it durable. @throws the error of `content`, or of the first write or sync that failed */
 export const writeDurably = async (file: FileHandle, content: AsyncIterable<Uint8Array>): Promise<void> => {
-  await writeFlushing(file, content);
-  await file.sync();
-};
-
-/** As writeDurably, but the caller syncs the file. */
-export const writeFlushing = async (file: FileHandle, content: AsyncIterable<Uint8Array>): Promise<void> => {
   let unflushed = 0;
   let flushing: Promise<void> | undefined;
   let failure: { readonly error: unknown } | undefined;
@@ -83,6 +77,7 @@ export const writeFlushing = async (file: FileHandle, content: AsyncIterable<Uin
     await flushing;
   }
   if (failure) throw failure.error;
+  await file.sync();
 };
 
 /** Writes all bytes at the current position of the file. @throws EIO for a write that takes no bytes: retrying it would loop forever */

@@ -6,10 +6,10 @@ import { hostError } from '../host-error.ts';
 import type { Ids } from '../live/accounts.ts';
 import type { Folder } from '../live/open-folder.ts';
 import { noteWritten } from '../live/read-entry.ts';
+import { readUpTo } from '../live/read-up-to.ts';
 import { temporaryName } from '../live/temporary-name.ts';
-import { readSpan, readWhole } from '#bundles/formats/layout/read-span';
-import { verified, verifyAll } from '#bundles/formats/layout/verified';
-import { writeFlushing } from '#bundles/formats/layout/write-behind';
+import { verifyAll } from '#bundles/formats/layout/verified';
+import { writeAll, writeBehind } from '#bundles/formats/layout/write-behind';
 import { isOwnedByUs } from '#bundles/file-protection';
 
 export type Metadata = { readonly mode: number; readonly owner: Ids | null };
@@ -55,33 +55,29 @@ export const writeInto = async (
 const fill = async (file: FileHandle, content: NewContent): Promise<void> => {
   if (content instanceof Uint8Array) return await file.writeFile(content);
   if ('digest' in content) return await copyStored(file, content);
-  await writeFlushing(file, content);
+  await writeBehind(content, (chunks) => writeAll(file, chunks));
 };
 
 /**
- * Lets both files share the bytes where the file system can, and verifies those of the new file. Elsewhere the bytes are verified on their
- * way: some are hashed while others are read, written and synced.
+ * The kernel copies the bytes, or lets both files share them where the file system can. Verified is the copy, which is what the host gets,
+ * while it goes to the disk.
  * @throws FleetError SIZE_MISMATCH, DIGEST_MISMATCH
  */
 const copyStored = async (
   file: FileHandle,
   { path, digest, size, store, signal }: StoredBlob & { readonly signal: AbortSignal },
 ): Promise<void> => {
-  if (await cloneInto(file, path)) {
-    const cloned = { offset: 0, size: (await file.stat()).size };
-    await verifyAll({ digest, size }, readSpan(file, cloned, store, { signal }), store);
-  } else await writeFlushing(file, verified(digest, size, readWhole(path, { signal }), store));
-};
-
-/** False where the file system cannot, or the file is not there. */
-const cloneInto = async (file: FileHandle, path: string): Promise<boolean> => {
+  // The copy gets the mode of the blob.
+  await chmod(path, 0o600);
+  await copyFile(path, `/proc/self/fd/${file.fd}`, constants.COPYFILE_FICLONE);
+  const syncing = file.datasync();
+  // Awaited below, also after another failure.
+  syncing.catch(() => {});
   try {
-    // The clone gets the mode of the blob.
-    await chmod(path, 0o600);
-    await copyFile(path, `/proc/self/fd/${file.fd}`, constants.COPYFILE_FICLONE_FORCE);
-    return true;
-  } catch {
-    return false;
+    const pieces = readUpTo(file, { maxBytes: size + 1, signal }, size);
+    await verifyAll({ digest, size }, pieces, store);
+  } finally {
+    await syncing;
   }
 };
 

@@ -47,7 +47,7 @@ const storeAt = async (folder: string, ...blobs: readonly Buffer[]): Promise<Blo
 };
 
 describe('a file that is a blob of a store with files', () => {
-  test('is copied with its own mode, from a blob that no other user may read', async () => {
+  test('is copied by the kernel with its own mode, from a blob that no other user may read', async () => {
     await using host = await sandbox({ isRoot: false });
     await using folder = await temporaryDirectory('store');
     const store = await storeAt(folder.path, ONE, TWO);
