@@ -1,5 +1,5 @@
 #!/bin/bash
-# community.general 10.7.0 (Ansible 11.6.0), module archive: with `remove: true`, files that `exclusion_patterns` keeps out of the archive are deleted all the same.
+# community.general 10.7.0 (Ansible 11.6.0), module archive: with `remove: true`, files that `exclusion_patterns` keeps out of the archive are deleted too.
 #
 # Guess before it was run: `remove` deletes what was added to the archive ("Remove any added source files and trees after adding to archive"), and a file that was
 # excluded stays where it is.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# cloud-init 22.4.2 (Debian 12): for networkd, a bond or VLAN of a network configuration loses everything that makes it one, and a route its metric and table, in silence.
+# cloud-init 22.4.2 (Debian 12): for networkd, it writes no .netdev file for a bond or VLAN of a network configuration, and no metric and table of a route, without a warning.
 #
 # Guess before it was run: `net-convert` of a configuration of version 2 to networkd writes .netdev files for bonds and VLANs, and Metric= and Table= of routes, or ends with an error
 # that names what it cannot write.

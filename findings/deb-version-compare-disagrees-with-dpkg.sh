@@ -1,10 +1,10 @@
 #!/bin/bash
-# deb-version-compare 1.2.1 (npm): which of two versions is higher depends on which is asked about first: 1.0 equals 1.0-1, and 1.0-1 is higher than 1.0.
+# deb-version-compare 1.2.1 (npm): the result depends on the order of the two arguments: 1.0 equals 1.0-1, and 1.0-1 is higher than 1.0.
 #
-# Guess before it was first run, on random pairs, of which some missed (the cause was looked for afterwards): its order is that of dpkg for all valid versions ("according to debian policy"): in section 5.6.12 an absent revision is lower than any but 0, and runs
-# of digits are compared as numbers.
-# Seen: compare("1.0", "1.0-1") is 0, compare("1.0-1", "1.0") is 1; the same for 1.0-1~bpo12+1. Of 1.00 and 1.0, and of 1.00 and 1.0.1, each is lower than the other. dpkg has equal, or lower and higher. A list
-# with such versions is sorted by chance, and an upgrade from 1.0 to 1.0-1 is none. Pairs with ~, + and other zeros (2.028, 2.27) are right.
+# Guess before it was run: its order is that of dpkg for all valid versions ("according to debian policy"): in section 5.6.12 an absent revision is lower than any but 0, and runs
+# of digits are compared as numbers. The first run compared random pairs, of which some differed; the pairs below were chosen afterwards.
+# Seen: compare("1.0", "1.0-1") is 0, compare("1.0-1", "1.0") is 1; the same for 1.0-1~bpo12+1. Of 1.00 and 1.0, and of 1.00 and 1.0.1, each is lower than the other; to dpkg the first two are equal, and 1.00 is lower than 1.0.1. How a list
+# with such versions is sorted depends on its order before, and an upgrade from 1.0 to 1.0-1 is not seen as one. Pairs with ~, + and other zeros (2.028, 2.27) are right.
 # Needs Node.js 20 or newer, npm and dpkg. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 VERSION=1.2.1

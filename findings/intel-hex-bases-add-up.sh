@@ -1,5 +1,5 @@
 #!/bin/bash
-# bincopy 20.1.1 (PyPI) and objcopy 2.40 (Debian 12): in an Intel HEX file a linear base after a segment base is added to it, where intelhex, srec_cat and nrf-intel-hex put it in its place.
+# bincopy 20.1.1 (PyPI) and objcopy 2.40 (Debian 12): in an Intel HEX file they add a linear base to the segment base before it, which intelhex, srec_cat and nrf-intel-hex replace.
 #
 # Guess before it was run: a record of type 04 replaces the base that a record of type 02 set, and the other way round: Intel's specification gives one address formula for each of the two,
 # and "remains in effect until" the next one.

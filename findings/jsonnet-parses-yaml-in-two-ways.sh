@@ -3,8 +3,8 @@
 #
 # Guess before it was run: the standard library is one and documented, so both programs give the same JSON for plain scalars, null, tags and merge keys.
 # Seen: to Go `yes` is true, 017 is 15, 1_000 is 1000, `~` is null, `!!str 5` is the text "5", and `<<: *x` is merged, as to kubectl. To C++ the first four are
-# texts, `!!str 5` is the number 5, and `<<` is a key with the text "*x". A key `n` is called "false" by Go. Exit code 0 in both: a manifest depends on which program a
-# pipeline has. Quoted texts and plain numbers without underscores or leading zeros are the same.
+# texts, `!!str 5` is the number 5, and `<<` is a key with the text "*x". A key `n` is called "false" by Go. Exit code 0 in both: what a manifest says depends on which of the
+# programs a pipeline runs. Quoted texts and plain numbers without underscores or leading zeros are the same.
 # Needs Go, the Go module proxy, Python 3 with venv and PyPI. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 GO=v0.21.0 CPP=0.22.0

@@ -1,9 +1,9 @@
 #!/bin/bash
-# kube-openapi of Kubernetes 1.37: a text with `format: duration` in a custom resource loses what its reader does not know: "1.5 hours" is valid and five hours.
+# kube-openapi of Kubernetes 1.37: in a field with `format: duration` of a custom resource, "1.5 hours" is valid and is read as five hours.
 #
 # Guess before it was run: "1.5 days" is 36 hours, as "1.5h" is 90 minutes, or it is refused; so is a duration of ISO 8601, which JSON Schema means by that format.
-# Seen: what Go cannot read goes through a pattern for whole numbers with a unit, wherever they stand in the text. "1.5 hours" is 5h, "0.5 days" 120h, "-1 day" 24h,
-# and "P1DT2H", a day and two hours, is 2h. All are valid. In rules of CEL, where such a field is a duration, `self.every < duration('3h')` judges that other value.
+# Seen: where Go's ParseDuration fails, the library adds up all whole numbers with a unit that it knows, and skips the rest of the text. "1.5 hours" is 5h, "0.5 days" 120h, "-1 day" 24h,
+# and "P1DT2H", a day and two hours, is 2h. All are valid. A rule of CEL, for which such a field is a duration, compares that value: `self.every < duration('3h')`.
 # Only what Go's ParseDuration takes ("1h30m"), and whole numbers ("3 days 4 hours"), mean what they say.
 # Needs Go and the Go module proxy. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu

@@ -3,8 +3,8 @@
 #
 # Guess before it was run: references between objects of one build follow the prefix, as those to a StorageClass, PriorityClass, ConfigMap and Service do.
 # Seen: the objects are called eu-edge, eu-kata and eu-gpus; `ingressClassName`, `runtimeClassName`, `deviceClassName` and `resourceClaimTemplateName` still say
-# edge, kata, gpus and gpu. `storageClassName` in the same build is eu-fast. An Ingress is served by no controller, a Pod is refused, in silence until it is applied.
-# A configuration of its own (`configurations` with `nameReference`) mends each.
+# edge, kata, gpus and gpu. `storageClassName` in the same build is eu-fast. Nothing is reported before they are applied; then no controller serves the Ingress, and the Pod is
+# refused. A `nameReference` under `configurations` of the kustomization corrects each.
 # Needs Go and the Go module proxy. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 VERSION=v5.8.1

@@ -2,9 +2,9 @@
 # kustomize 5.8.1: a JSON 6902 patch that replaces a field that is not there adds it, with exit code 0.
 #
 # Expected (its library was run before a guess was written down): the build ends with an error: of "replace", RFC 6902 section 4.3 says that the target location must exist.
-# Seen: `op: replace` of /spec/replica adds `replica: 5` beside `replicas: 1`. A field with a slip, or one that an upgrade of the base renamed, is found by nobody
-# before the cluster, and in a custom resource maybe not there. `op: remove` of such a field is refused. The library in it, gopkg.in/evanphx/json-patch.v4 4.13.0, is
-# also the one of Kubernetes; github.com/evanphx/json-patch/v5 refuses such a "replace".
+# Seen: `op: replace` of /spec/replica adds `replica: 5` beside `replicas: 1`. A misspelled field, or one that an upgrade of the base renamed, is not noticed
+# before the object is applied, and in a custom resource maybe not then. `op: remove` of such a field is refused. Kubernetes uses the same
+# library, gopkg.in/evanphx/json-patch.v4 4.13.0; github.com/evanphx/json-patch/v5 refuses such a "replace".
 # Needs Go and the Go module proxy. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 VERSION=v5.8.1

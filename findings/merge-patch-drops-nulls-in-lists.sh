@@ -1,10 +1,10 @@
 #!/bin/bash
 # json-patch 4.13.0 (evanphx; that of Kubernetes and kustomize): a JSON merge patch with a list loses the null fields of the list's objects.
 #
-# Guess before it was run: a list in a merge patch takes the place of the old one just as it is: RFC 7386 gives null its meaning in objects of the patch alone, and says
-# that what is no object replaces the target.
+# Guess before it was run: a list in a merge patch takes the place of the old one just as it is: by RFC 7386, null removes a field
+# only in objects of the patch, and a patch that is not an object replaces the target.
 # Seen: `{"steps": [{"name": "a", "wait": null}]}` gives `[{"name":"a"}]`, with and without a list before it; a null that is an item of the list stays. v5.9.11 does the same, json-merge-patch 1.0.2
-# (npm) keeps the null. A custom resource in which null differs from absent cannot be written by such a patch.
+# (npm) keeps the null. Such a patch cannot write a custom resource in which null and absent mean different things.
 # Needs Go, the Go module proxy, Node 20 or newer and npm. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 V4=v4.13.0 V5=v5.9.11 JS=1.0.2

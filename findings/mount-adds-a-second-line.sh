@@ -2,7 +2,7 @@
 # ansible.posix 1.6.2 (Ansible 11.6.0), module mount: `/data/`, or a line with a comment after its fields, is not found in fstab, and a second line for the same place is added.
 #
 # Guess before it was run: `path: /data/` finds the line of /data, as mount takes both for one place. That a line with `# the disk` after its six fields is found was expected, too, and not written down.
-# Seen: both times a second line is appended, with "changed" and exit code 0: two file systems for one place, and the one that should have gone is still among them. `path: /data` with a line
+# Seen: both times a second line is appended, with "changed" and exit code 0: fstab has two file systems for one place, and still the one that was to be replaced. `path: /data` with a line
 # without a comment replaces it.
 # Needs Python 3.11 to 3.13 and PyPI. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu

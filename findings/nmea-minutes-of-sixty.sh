@@ -3,7 +3,7 @@
 #
 # Guess before it was run: degrees of 53.9999999999, as a sum of floating-point numbers has them, are written as 5400.00000 or 5359.99999: the minutes of NMEA 0183 (ddmm.mm) are below 60.
 # Seen: degrees are cut first and minutes rounded afterwards: 5360.00000,N and 00960.00000,E, with a right checksum. pynmea2 1.19.0 reads it back as 54; a receiver that
-# checks its range takes the ship to have no position.
+# checks the range of minutes has no position of the ship.
 # Needs Python 3.10 or newer, PyPI, Node.js 20 or newer and npm. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 work=$(mktemp -d)

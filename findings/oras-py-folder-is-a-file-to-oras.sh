@@ -1,7 +1,7 @@
 #!/bin/bash
 # oras 0.2.43 (PyPI): a folder that it pushes is pulled by oras 1.3.3 (Go) as one file with the name of the folder, with exit code 0.
 #
-# Guess before it was run: a folder goes both ways: both programs pack it as a tar with gzip, and the Go one says in an annotation, io.deis.oras.content.unpack, that a layer is one.
+# Guess before it was run: each program pulls a folder that the other pushed: both pack it as a tar with gzip, and the Go one says in an annotation, io.deis.oras.content.unpack, that a layer is one.
 # Seen: oras-py writes no such annotation; the layer is called `tree` like the folder, and the Go program writes a file `tree`, which is a tar. What oras pushed,
 # oras-py unpacks, as it unpacks its own. Where a folder `tree` is expected, nothing inside of it is found.
 # Needs Go, the Go module proxy, curl, Python 3 with venv and PyPI. Exit 0 while the behaviour is as described, 1 otherwise.

@@ -1,10 +1,10 @@
 #!/bin/bash
 # Podman 5.4.2: a file of `EnvironmentFile=` in a quadlet (`--env-file`) is not read as systemd reads one: quotes and backslashes are part of the value.
 #
-# Guess before it was run: `EnvironmentFile=` of a quadlet takes the files that `EnvironmentFile=` of a unit takes, as podman-systemd.unit(5) has the options of systemd's form:
+# Guess before it was run: `EnvironmentFile=` of a quadlet reads the same files as `EnvironmentFile=` of a unit, since quadlets have the form of units (podman-systemd.unit(5)):
 # A="a b" is the text a b, and "\$" within double quotes is a $.
 # Seen: the container gets A with its quotes, B='q' with its, and C="x\$y" with quotes and backslash. A value in quotes that spans two lines ends with the first line, and `export D=1`
-# makes a variable of the name "export D". No error, no warning. What a shell or systemd needs in quotes has to stand in such a file as it is.
+# makes a variable of the name "export D". No error, no warning. A value that needs quotes for a shell or systemd has to be written without them here.
 # Needs Go and the Go module proxy. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 VERSION=v5.4.2

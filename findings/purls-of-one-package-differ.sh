@@ -1,9 +1,9 @@
 #!/bin/bash
-# packageurl-python 0.17.6, packageurl-js 2.0.1 and packageurl-go 0.1.7: the purl of one image with a `repository_url` is three texts, and a `+` in a version is two.
+# packageurl-python 0.17.6, packageurl-js 2.0.1 and packageurl-go 0.1.7: they write three different purls for one image with a `repository_url`, and two for a version with a `+`.
 #
 # Guess before it was run: a purl has one canonical text, which these libraries of the package-url project write alike, so that lists of components can be compared by it.
 # Seen: of registry.example:5000/app, Python leaves `:` and `/`, Go encodes the slash, JavaScript both. A version 1.0.0+b is `+b` to JavaScript and `%2Bb` to the others.
-# Python and JavaScript read the texts of each other; compared as texts, one component of two lists is two.
+# Python and JavaScript read the texts of each other; where lists of components are compared by the text, one component counts as two.
 # Needs Go, the Go module proxy, Python 3 with venv, PyPI, Node 20 or newer and npm. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 GO=v0.1.7 PYTHON=0.17.6 JS=2.0.1

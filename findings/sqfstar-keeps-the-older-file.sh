@@ -1,5 +1,5 @@
 #!/bin/bash
-# sqfstar of squashfs-tools 4.5.1 (Debian 12): of a file that is in a tar twice, the older one gets into the image, with exit code 0.
+# sqfstar of squashfs-tools 4.5.1 (Debian 12): where a tar has a file twice, the image gets the older one, with exit code 0.
 #
 # Guess before it was run: the last one counts, as for every program that extracts a tar: `tar -r` and `tar -u` append the new version of a file, and so does a layer
 # that is concatenated to another.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# syslog-rfc5424-parser 0.3.2 (PyPI), nsyslog-parser 0.10.1 and glossy 0.1.7 (npm): of one RFC 5424 message with an escaped quote, three answers.
+# syslog-rfc5424-parser 0.3.2 (PyPI), nsyslog-parser 0.10.1 and glossy 0.1.7 (npm): they read an escaped quote in an RFC 5424 message in three ways.
 #
 # Guess before it was run: all three give the value a"b for `note="a\"b"`: in a value of structured data the characters ", \ and ] have a backslash before them, which
 # is not part of it (RFC 5424, section 6.3.3).

@@ -1,7 +1,7 @@
 #!/bin/bash
 # systemd-sysusers 252 (Debian 12): an account whose number is taken gets another one, and an account for which there is no number is not made, both with exit code 0.
 #
-# Guess before it was run: `u press 500` where another user has 500 ends non-zero. About a group with that number, and a range with none left, nobody wrote a guess down; systemd-sysusers(8), read
+# Guess before it was run: `u press 500` where another user has 500 ends non-zero. No guess was written down about a group with that number and a range with none left; systemd-sysusers(8), read
 # afterwards, says "a non-zero failure code otherwise".
 # Seen: with the user `other` at 500, and also with only a group at 500, press is made with 999 for user and group. With `r - 500-500` for the
 # range and two accounts, the second is "No free group ID available for b." and is not made. The exit code is 0 each time.

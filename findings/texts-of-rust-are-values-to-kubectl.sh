@@ -1,10 +1,10 @@
 #!/bin/bash
 # serde_yaml 0.9.34 (crates.io): the texts "yes", "on" and "1_000" are written without quotes; to kubectl they are true, true and 1000.
 #
-# Guess before it was run: a writer of YAML quotes each text that a reader could take for another type, so a ConfigMap that a program in Rust writes is one to kubectl.
+# Guess before it was run: a writer of YAML quotes each text that a reader could take for another type, so kubectl takes a ConfigMap that a program in Rust writes.
 # Seen: "true", "017" and "1e3" are quoted, for YAML 1.2 would change them; "yes", "on", "y", "1_000" and "0_7" are not. sigs.k8s.io/yaml 1.6.0, with which kubectl,
-# Helm and Argo CD read, makes booleans and numbers of them: they are no texts for `data` of a ConfigMap any more, and a value of a chart is another. JSON, which all of
-# them take, has no such words.
+# Helm and Argo CD read, makes booleans and numbers of them: in `data` of a ConfigMap, which takes texts, they are refused, and a chart gets another value. In JSON, which all of
+# them take, each text is in quotes.
 # Needs Rust, crates.io, Go and the Go module proxy. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 RUST=0.9.34 YAML=v1.6.0

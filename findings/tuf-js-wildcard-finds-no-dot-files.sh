@@ -1,10 +1,10 @@
 #!/bin/bash
-# @tufjs/models 5.0.2 (npm): `*` of a delegation does not match a target whose name begins with a dot, nor is `#` or `{a,b}` a name: such targets are found by python-tuf alone.
+# @tufjs/models 5.0.2 (npm): `*` in the paths of a delegation does not match a target whose name begins with a dot, and `#1` and `{a,b}` do not match targets of these names; in python-tuf they do.
 #
 # Guess before it was run: both implementations decide alike which targets a role may list: in the TUF specification (section 4.5) `*` and `?` are wildcards, which match
 # everything but a slash, and other characters stand for themselves.
-# Seen: with the pattern `packages/*` the target packages/.npmrc is the role's in python-tuf 7.0.1 and nobody's in tuf-js, which hands each part to minimatch with its
-# own defaults; a pattern `#1` is a comment there. A client in JavaScript says that the target does not exist. packages/app is found by both.
+# Seen: with the pattern `packages/*` the target packages/.npmrc belongs to the role in python-tuf 7.0.1 and to no role in tuf-js, which hands each part of the path to
+# minimatch with the defaults of that library; a pattern `#1` is a comment there. A client in JavaScript says that the target does not exist. packages/app is found by both.
 # Needs Node 20 or newer, npm, Python 3 with venv and PyPI. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 JS=5.0.2 PYTHON=7.0.1

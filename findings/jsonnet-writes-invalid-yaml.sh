@@ -1,5 +1,5 @@
 #!/bin/bash
-# go-jsonnet 0.21.0: `std.manifestYamlDoc` writes a text that begins with blanks so that no reader takes it, and loses blank lines at the end of another.
+# go-jsonnet 0.21.0: `std.manifestYamlDoc` writes invalid YAML for a text that begins with blanks, and drops blank lines at the end of a text.
 #
 # Guess before it was run: what std.manifestYamlDoc writes has the values that it was given, as std.manifestJson has: a text of several lines gets what YAML needs.
 # Seen: a text with a line break at its end becomes a block (`|`) without a number for its indentation and without `+`. So "  two\none\n" is read as an error
