@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { compareBytes, type Digest, shortDigest } from '#bundles/digest';
 import { canonicalJson } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
@@ -58,7 +59,7 @@ export const recordLinkStates = async (
     const before = known.get(state.to);
     return { ...state, since: before && isSameState(before, state) ? before.since : now };
   });
-  const differing = states.filter((state) => JSON.stringify(known.get(state.to)) !== JSON.stringify(state));
+  const differing = states.filter((state) => !isDeepStrictEqual(known.get(state.to), state));
   const gone = [...known.keys()].filter((to) => !states.some((state) => state.to === to));
   if (differing.length === 0 && gone.length === 0) return [];
   await store.transact(async (tx) => {

@@ -203,6 +203,15 @@ test('no link is promoted while a build holds the layout, and the next round doe
   expect(await states()).toContain('qa promoted -');
 });
 
+test('a round in which no link changed writes nothing', async () => {
+  const judge = await judgeOf(chainOf(automatic({ soakSeconds: 3600 })));
+  const writes = (): number => statements.filter((sql) => sql.startsWith('insert into "gate_link"')).length;
+  await judge.round();
+  expect(writes()).toBe(1);
+  await judge.round();
+  expect(writes()).toBe(1);
+});
+
 test('events are read again only after a new report', async () => {
   const closed = automatic({ compliance: { percent: 100, of: 'enrolled', require: [] } });
   const judge = await judgeOf(chainOf(closed));
