@@ -4,9 +4,14 @@ import { FleetError, type Place, toFleetError } from '#bundles/errors';
 
 export type CsvRow = { readonly line: number; readonly cells: readonly string[] };
 
-/** Text of a file of CSV. @throws FleetError FIELD_INVALID for another encoding than UTF-8, in which spreadsheets save by default; SOURCE_MISSING or as the system says */
+/**
+ * The text of a CSV file.
+ * @throws FleetError FIELD_INVALID if it is not UTF-8, as some spreadsheets save it by default; SOURCE_MISSING, USAGE, PERMISSION, IO
+ */
 export const readCsvFile = async (file: string): Promise<string> => {
-  const bytes = await readFile(file).catch((error: unknown) => {
+  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT')
+      throw new FleetError('SOURCE_MISSING', `there is no file ${file}`, { cause: error });
     throw toFleetError(error, `reading ${file}`);
   });
   if (isUtf8(bytes)) return bytes.toString('utf8');

@@ -187,6 +187,19 @@ it('sites import reports every invalid line of a CSV, and changes no site', asyn
   expect(err).toContain('3 values or sites do not fit, and no site was changed');
 });
 
+it('sites import and tokens hosts name a CSV that is not there', async () => {
+  await using hub = await plants();
+  const file = join(hub.path, 'list.csv');
+  for (const ran of [
+    await run(hub, SitesImport, file),
+    await run(hub, TokensHosts, file, '--out', join(hub.path, 'hosts.json')),
+  ])
+    expect(ran).toMatchObject({
+      code: 5,
+      err: expect.stringContaining(`SOURCE_MISSING: there is no file ${file}`),
+    });
+});
+
 it.each([
   ['the code page of a spreadsheet', Buffer.from('site,lineNumber\nMühle,7\n', 'latin1')],
   ['UTF-16', Buffer.from('\uFEFFsite,lineNumber\nplant-1,7\n', 'utf16le')],
