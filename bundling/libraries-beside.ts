@@ -32,7 +32,7 @@ export const librariesBeside = (libraries: readonly LibraryBeside[]): Plugin => 
   load: (id) => {
     if (!id.startsWith(BESIDE)) return null;
     const file = JSON.stringify(id.slice(BESIDE.length));
-    // By a getter: what the module itself throws is kept, and a later import must read again. Read from the beginning, whatever a failure left.
+    // A getter loads the library: an error thrown by the module itself would be kept, and a later import could not try again. Each try reads from position 0.
     return [
       `const { fstatSync, readFileSync, readSync } = require('node:fs');`,
       `const { compileFunction } = require('node:vm');`,

@@ -38,7 +38,7 @@ export const openSource = async (where: string, access: RegistryAccess = NO_ACCE
   });
 };
 
-const exists = (path: string): Promise<boolean> =>
+export const exists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     () => false,

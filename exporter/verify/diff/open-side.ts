@@ -8,7 +8,7 @@ import { readPatch } from '#bundles/formats/medium/read-patch';
 import { formatChannel, parseChannel } from '#bundles/names';
 import { channelRepository } from '#bundles/transport/registry/references';
 import type { RegistryAccess } from '#bundles/transport/registry/registry-access';
-import { openSource } from '../../source/open-source.ts';
+import { exists, openSource } from '../../source/open-source.ts';
 import { readOffer } from '../../source/read-offer.ts';
 import type { Source } from '../../source/source.ts';
 import type { Side } from './side.ts';
@@ -40,12 +40,6 @@ export const openPlace = async (where: string, { open, access }: SideOptions): P
 /** Volumes of a set are separated by commas, as in messages; a path may contain a comma itself. */
 const volumesOf = async (where: string): Promise<readonly string[]> =>
   where.includes(',') && !(await exists(where)) ? where.split(',').filter((path) => path !== '') : [where];
-
-const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
 
 /** Tells a medium from a plain layout. */
 const isLayout = async (path: string): Promise<boolean> => {

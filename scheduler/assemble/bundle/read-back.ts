@@ -53,8 +53,8 @@ export const checkReadable = (about: BundleAbout, packages: readonly AssembledPa
 };
 
 /**
- * Finds the packages that readers would refuse in a bundle of their own, or in a candidate with what they bring. What readers take together they take
- * alone, except where packages share a site value: a bundle has one schema of it.
+ * Finds the packages that readers would refuse in a bundle with that package alone, or in a candidate with its contents. All are judged together first:
+ * what readers accept together they accept alone. Packages with site values are judged one by one, as a bundle has one schema for each shared value.
  * @returns FIELD_INVALID, which says what they refuse
  */
 export const refusedAlone = (

@@ -135,11 +135,11 @@ const formatPlatform = ({ os, architecture, variant }: Platform): string =>
 
 /** Normalises variants like containerd: arm64 is arm64/v8, amd64 is amd64/v1, and arm is arm/v7. */
 export const canonicalPlatform = (platform: string): string => {
-  if (/\/(?:arm64\/v8|amd64\/v1)$/.test(platform)) return platform.slice(0, -'/v8'.length);
+  if (/\/(?:arm64\/v8|amd64\/v1)$/.test(platform)) return platform.slice(0, platform.lastIndexOf('/'));
   return platform.endsWith('/arm') ? `${platform}/v7` : platform;
 };
 
-/** Variants of an architecture, the newest first: a machine of one runs images of those behind it. '' is the canonical form of the oldest. */
+/** Variants of an architecture, the newest first: a machine also runs images for those that follow its own. '' is the one that the canonical form leaves out. */
 const VARIANTS: Readonly<Record<string, readonly string[]>> = {
   amd64: ['v4', 'v3', 'v2', ''],
   arm: ['v8', 'v7', 'v6', 'v5'],

@@ -95,7 +95,7 @@ export const openStore = async (place: string, fleet: string, options: StoreOpti
   };
 };
 
-/** Agents would forget the events that a receipt acknowledges, which nobody could read again. */
+/** Nothing is acknowledged any more: agents delete the events of a receipt, and the hub would have lost them. */
 const movedError = (name: string): FleetError =>
   new FleetError(
     'STORE_CORRUPT',

@@ -9,7 +9,7 @@ export type PlacedManifest = { readonly value: Manifest; readonly at: Place; rea
 
 /**
  * The mappings among the documents of a YAML file, lists of objects as their items. A file that is not YAML has none.
- * @param like whose words are booleans
+ * @param like options of the parser: those of Kustomize unless the caller gives LIKE_HELM, to which `yes` is true
  */
 export const readManifests = (
   path: string,

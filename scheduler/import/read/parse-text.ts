@@ -11,7 +11,7 @@ import { FleetError, type Place } from '#bundles/errors';
 import { yamlFault } from '#bundles/json/yaml-fault';
 import { withYamlDoubles } from '#bundles/json/yaml-numbers';
 
-/** Words that are booleans to Helm, Argo CD, Rancher Fleet and kubectl, and text to Kustomize, with which Flux reads all objects. */
+/** Helm, Argo CD, Rancher Fleet and kubectl read these words as booleans. To Kustomize, and so to Flux, all but true and false are text. */
 const BOOLEAN: ScalarTag = {
   tag: 'tag:yaml.org,2002:bool',
   default: true,
@@ -28,6 +28,7 @@ export const LIKE_KUSTOMIZE = {
   customTags: withYamlDoubles,
 } as const;
 
+/** The same as Helm, Argo CD and Rancher Fleet read their own files: `yes` and `off` are booleans. */
 export const LIKE_HELM = {
   ...LIKE_KUSTOMIZE,
   customTags: (tags: Tags): Tags => [BOOLEAN, ...withYamlDoubles(tags)],

@@ -133,7 +133,7 @@ const requestCommits = async (
   const one = await runGit(git, [...fetch, '--depth=1', REMOTE, ...commits]);
   if (one.code === 0) return;
   // Old servers only send commits that a ref points at: then all refs are fetched with their history, and the commits must be among them.
-  // What the server does not have any more goes first: a branch 'a' keeps one that is called 'a/b' out.
+  // --prune first removes refs that the server no longer has: Git cannot create a branch 'a/b' beside a branch 'a'.
   const all = await runGit(git, [
     ...fetch,
     '--prune',

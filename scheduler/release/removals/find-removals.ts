@@ -103,7 +103,7 @@ export const openRemovals = (
       });
     return [...removals, ...lost];
   };
-  /** By the statement of the release: a build asks twice, before it holds packages and when it decides. */
+  /** Kept for the second question about the same release: a build asks before it holds packages and again when it decides. */
   const found = new WeakMap<
     BuiltBundle,
     { readonly since: Digest; readonly removals: ReturnType<FindRemovals> }

@@ -7,7 +7,7 @@ import { makeKioskWorld } from '../world.ts';
 
 const PROGRAM = join(import.meta.dirname, '../../../exporter/fleet-export.js');
 
-it('reads the folder of --from through the thread pool, so that a disk that does not answer keeps no signal waiting', async () => {
+it('reads the folder of --from through the thread pool, so that signals are handled while its disk does not answer', async () => {
   await using world = await makeKioskWorld();
   const words = [
     'create',

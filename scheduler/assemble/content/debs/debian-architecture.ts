@@ -11,10 +11,7 @@ const NAMES: Readonly<Record<string, string>> = {
 /** Raspberry Pi OS is built for ARMv6 and is armhf; of Debian itself, whose armhf needs ARMv7, armel runs there. */
 const ARM_V6: readonly string[] = ['armhf', 'armel'];
 
-/**
- * Debian's names of the architecture of an OCI platform, which hosts of it may have: 'linux/arm/v7' is armhf, 'linux/amd64/v3' is amd64, and
- * 'linux/arm/v6' is either of two.
- */
+/** Debian's names for the architecture of an OCI platform: armhf for 'linux/arm/v7', amd64 for 'linux/amd64/v3', armhf and armel for 'linux/arm/v6'. */
 export const debianArchitectures = (platform: string): readonly string[] => {
   const [, architecture = '', variant] = platform.split('/');
   const both = `${architecture}/${variant}`;

@@ -94,7 +94,7 @@ const whyUnverified = async (
   const { about, found } = await readBeside<ImageAttestation>(
     blobs,
     { digest, attachments: read },
-    // Of the type alone: each has a document of some megabytes.
+    // Only those of this type are kept: the document of each may have some megabytes.
     async (one) =>
       (await readAttestations(blobs, one, signal)).attestations.filter(({ type }) => type === rule.type),
     signal,

@@ -16,7 +16,7 @@ export type Condition = {
   readonly name: string;
   readonly wanted: string;
   readonly found: string;
-  /** The same in numbers, where it is counted: `found` of `wanted` agents, approvals, images or channels. */
+  /** `found` and `wanted` as numbers, for a condition that counts agents, approvals, images or channels. */
   readonly progress?: { readonly found: number; readonly wanted: number };
   readonly met: boolean;
   readonly holding: HoldingAgents;

@@ -4,7 +4,7 @@ import { isMapping, pairsOf, valueOf, type Finding, type Walk } from './walk.ts'
 /** Kubernetes' IsConfigMapKey. */
 const KEY = /^(?!\.$|\.\.)[-._a-zA-Z0-9]{1,253}$/;
 
-/** Fields with keys of a file each. A key of `stringData` replaces that of `data`; one of `data` and `binaryData` is refused. */
+/** Fields of which each key is the name of a file. `stringData` may have a key of `data`, and replaces it; `binaryData` may not. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   ConfigMap: ['data', 'binaryData'],
   Secret: ['data', 'stringData'],
@@ -17,16 +17,17 @@ export const judgeKeys = (apiVersion: string, kind: string, walk: Walk): readonl
     const map = valueOf((walk.document.get(field, true) ?? null) as Node | null, walk);
     return isMapping(map) ? pairsOf(map).map(([key, , node]) => ({ field, key, node })) : [];
   });
+  const inData = new Set(keys.flatMap(({ field, key }) => (field === 'data' ? [key] : [])));
   return keys.flatMap(({ field, key, node }) => {
     if (!KEY.test(key))
       return [
         {
           path: field,
           node,
-          says: `has the key ${JSON.stringify(key)}: a key has up to 253 letters, digits, '-', '_' and '.', and does not begin with '..'`,
+          says: `has the key ${JSON.stringify(key)}: a key has up to 253 letters, digits, '-', '_' and '.', is not '.' and does not begin with '..'`,
         },
       ];
-    const isTwice = field === 'binaryData' && keys.some((one) => one.field === 'data' && one.key === key);
+    const isTwice = field === 'binaryData' && inData.has(key);
     return isTwice
       ? [{ path: field, node, says: `has the key ${key}, which data has, too`, hint: TWICE }]
       : [];
