@@ -74,9 +74,14 @@ export const openBlobDirectory = (
 ): BlobDirectory => {
   const folder = join(root, 'blobs', 'sha256');
   const path = (digest: Digest): string => join(folder, hexOf(digest));
-  let isLocal: Promise<boolean> | undefined;
-  const diskOf = async (): Promise<Disk> =>
-    way === 'direct' && (await (isLocal ??= isOnLocalDisk(folder))) ? DIRECT : POOLED;
+  let asked: ReturnType<typeof isOnLocalDisk> | undefined;
+  const diskOf = async (): Promise<Disk> => {
+    if (way !== 'direct') return POOLED;
+    const isLocal = await (asked ??= isOnLocalDisk(folder));
+    // The first write creates the folder.
+    if (isLocal === undefined) asked = undefined;
+    return isLocal ? DIRECT : POOLED;
+  };
   const size = async (digest: Digest): Promise<number | undefined> => {
     try {
       return await (await diskOf()).size(path(digest));

@@ -11,11 +11,14 @@ const LOCAL: ReadonlySet<number> = new Set([
   0x794c7630, // OverlayFS
 ]);
 
-/** Whether a folder is there and not on a network share, which may stop answering and of which each call is a round trip. */
-export const isOnLocalDisk = async (folder: string): Promise<boolean> => {
+/**
+ * Whether a folder is on a disk of this machine; undefined where it does not exist or cannot be looked at. A network share may stop answering,
+ * and each call to it is a round trip.
+ */
+export const isOnLocalDisk = async (folder: string): Promise<boolean | undefined> => {
   try {
     return LOCAL.has((await statfs(folder)).type);
   } catch {
-    return false;
+    return undefined;
   }
 };

@@ -58,7 +58,7 @@ export const openLayout = async (directory: string, read: ReadFile = readOptiona
   return { directory, blobs: blobsOf(directory, read), manifests: readIndex(directory, index, file) };
 };
 
-/** The blobs of a layout. The thread pool is passed by where the layout is on a disk of this machine. */
+/** The blobs of a layout. Sizes and small blobs are read without the thread pool where the layout is on a disk of this machine. */
 export const layoutBlobs = (directory: string): BlobDirectory =>
   openBlobDirectory(directory, directory, 'direct');
 

@@ -1,3 +1,4 @@
+import { createHook } from 'node:async_hooks';
 import { createReadStream } from 'node:fs';
 import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -156,3 +157,26 @@ describe('a blob directory that is read directly', () => {
     expect(turns).toBeGreaterThan(0);
   });
 });
+
+it.runIf(process.platform === 'linux')(
+  'a direct blob directory uses no thread pool for sizes and small blobs, also where its first write created the folder',
+  async () => {
+    await using folder = await temporaryDirectory();
+    const blobs = openBlobDirectory(folder.path, folder.path, 'direct');
+    await blobs.write(digest, content.length, content);
+    await blobs.size(digest);
+    let requests = 0;
+    const hook = createHook({
+      init: (_id, type) => {
+        if (type === 'FSREQPROMISE') requests += 1;
+      },
+    }).enable();
+    try {
+      expect(await blobs.size(digest)).toBe(content.length);
+      expect(await collect(await blobs.open(digest))).toEqual(content);
+    } finally {
+      hook.disable();
+    }
+    expect(requests).toBe(0);
+  },
+);
