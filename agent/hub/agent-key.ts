@@ -32,7 +32,7 @@ const readKey = async ({ state: { directory }, identity }: Owner) => {
   try {
     const text = await readPrivateFile(file, 'the key of this agent');
     if (text === undefined) throw new FleetError('KEY_MISSING', `${file} is not there`, { hint: WAY_OUT });
-    const key = loadSigningKey(text);
+    const key = parseKey(text, file);
     const enrolled = parsePublicKey(identity.key);
     if (key.public.hint === enrolled.hint) return { key, text };
     throw new FleetError(
@@ -42,6 +42,16 @@ const readKey = async ({ state: { directory }, identity }: Owner) => {
     );
   } catch (error) {
     throw toFleetError(error, `reading ${file}`);
+  }
+};
+
+/** @throws FleetError KEY_FORMAT, with the file */
+const parseKey = (text: string, file: string): SigningKey => {
+  try {
+    return loadSigningKey(text);
+  } catch (cause) {
+    const { code, message } = toFleetError(cause);
+    throw new FleetError(code, `${file}: ${message}`, { cause, hint: WAY_OUT });
   }
 };
 

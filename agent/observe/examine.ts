@@ -1,7 +1,7 @@
 import { constants, statSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { trustedTime } from '#bundles/trust/accept/trusted-time';
-import { type FleetError, toFleetError } from '#bundles/errors';
+import { type FleetError, formatSentences, toFleetError } from '#bundles/errors';
 import { databaseFiles, isExposed } from '#cli/keep-private';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../store/agent.ts';
@@ -125,9 +125,10 @@ const lostKey = async (machine: EnrolledMachine): Promise<readonly Finding[]> =>
   try {
     await loadKey(machine);
   } catch (error) {
-    const { code, message, hint } = toFleetError(error);
+    const found = toFleetError(error);
     // `permissions` has named a key that cannot be read, or that others can.
-    if (code !== 'PERMISSION') return [{ name: 'key', verdict: 'bad', message: `${message}. ${hint}` }];
+    if (found.code !== 'PERMISSION')
+      return [{ name: 'key', verdict: 'bad', message: formatSentences(found) }];
   }
   return [];
 };

@@ -57,13 +57,19 @@ describe('the doctor', () => {
     expect((await look(world, { edge: testEdge(addDays(NOW, 700)) })).root.verdict).toBe('bad');
   });
 
-  it('finds the key of another machine in the place of its own', async () => {
+  it.each([
+    ['is that of another machine', generatePrivateKey(), 'the key in FILE has the fingerprint '],
+    ['is damaged', 'no key', 'FILE: this is not a private key in plain PKCS#8 PEM. '],
+  ])('finds a key that %s, and says what to do', async (_what, text, said) => {
     await using world = await createWorld();
-    await writeFile(keyFile(world.agent.state.directory), generatePrivateKey(), { mode: 0o600 });
-    expect((await look(world)).key).toMatchObject({
+    const file = keyFile(world.agent.state.directory);
+    await writeFile(file, text, { mode: 0o600 });
+    const { key } = await look(world);
+    expect(key).toMatchObject({
       verdict: 'bad',
-      message: expect.stringMatching(/^the key in .* has the fingerprint .*; the office replaces the key$/),
+      message: expect.stringMatching(/\. Restore the file from a backup, .*; the office replaces the key\.$/),
     });
+    expect(key.message.replace(file, 'FILE').startsWith(said)).toBe(true);
   });
 
   it('finds an upgrade of the agent that was rolled back', async () => {
