@@ -1,9 +1,8 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { agentFolder, REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
-import { readSmallFile } from '#bundles/formats/archive/read-small-file';
+import { readOptional } from '#bundles/formats/medium/plain-files';
 import { fingerprint, type PublicKey } from '#bundles/trust/keys/key';
 import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { notWritable, writeOntoMedium } from '../acquire/blobs/write-onto-medium.ts';
@@ -43,16 +42,16 @@ export const enroll = async (
   await checkWritable(medium);
   const { identity, key, fresh } = await takeIdentity(state, edge, identityRequest);
   const request = `${REQUESTS_FOLDER}/${agentFolder(fullName(identity))}.json`;
-  const replaced = otherKeyIn(join(medium, request), key.public);
+  const replaced = await otherKeyOn(medium, request, key.public);
   await writeOntoMedium(medium, request, Buffer.from(identity.request));
   const recipient = await loadOrMakeRecipient(state.directory);
   return { fingerprint: fingerprint(key.public), recipient, request, fresh, replaced };
 };
 
 /** Anybody may have written the file, so that one that cannot be read counts as none. */
-const otherKeyIn = (file: string, own: PublicKey): string | null => {
+const otherKeyOn = async (medium: string, file: string, own: PublicKey): Promise<string | null> => {
   try {
-    const before = readSmallFile(file, MAX_REQUEST_BYTES, constants.O_NOFOLLOW);
+    const before = await readOptional(medium, file, MAX_REQUEST_BYTES);
     if (!before) return null;
     const { key } = parseCertificateRequest((JSON.parse(before.toString()) as Request).request);
     return key.hint === own.hint ? null : fingerprint(key);
