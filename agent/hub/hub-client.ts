@@ -94,7 +94,7 @@ const tryOnce = async (
     });
     const what = `${method} ${origin}${path}`;
     if (answer.statusCode >= 400)
-      throw refusalOf(answer.statusCode, answer.headers, await readStart(answer.body), what);
+      throw refusalOf(answer.statusCode, answer.headers, await readStart(answer.body, MAX_ERROR_BYTES), what);
     const bytes = await readUpTo(answer.body, maxBytes, what);
     if (answer.statusCode === 204) return undefined;
     if (answer.statusCode === 200 || answer.statusCode === 201) return parse(bytes, maxBytes, what);
@@ -107,27 +107,23 @@ const tryOnce = async (
 /** An error of a hub is short; the page of a proxy, which is only shown as its status, may have any length. */
 const MAX_ERROR_BYTES = 64 << 10;
 
-const readStart = async (body: AsyncIterable<Uint8Array>): Promise<Buffer> => {
+/** Reads no further than the chunk that exceeds `maxBytes`. */
+const readStart = async (body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> => {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
     size += chunk.byteLength;
     chunks.push(chunk);
-    if (size > MAX_ERROR_BYTES) break;
+    if (size > maxBytes) break;
   }
   return Buffer.concat(chunks);
 };
 
 const readUpTo = async (body: AsyncIterable<Uint8Array>, maxBytes: number, what: string): Promise<Buffer> => {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.byteLength;
-    if (size > maxBytes)
-      throw new FleetError('HUB_REFUSED', `${what} answers with more than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  const bytes = await readStart(body, maxBytes);
+  if (bytes.byteLength > maxBytes)
+    throw new FleetError('HUB_REFUSED', `${what} answers with more than ${maxBytes} bytes`);
+  return bytes;
 };
 
 const parse = (bytes: Buffer, maxBytes: number, what: string): unknown => {
