@@ -164,9 +164,9 @@ describeWith(
     it.each([
       ['/etc/tmpfiles.d/lost.conf', 'd /etc/hostname 0750\n', 'systemd-tmpfiles', 'is not a directory'],
       ['/etc/sysusers.d/lost.conf', 'r - 0-0\nu lost -\n', 'systemd-sysusers', 'No free group ID'],
-    ])('names %s, which its program cannot carry out and passes with 0', async (path, text, program, why) => {
+    ])('fails %s, for which systemd logs an error and ends with 0', async (path, text, program, why) => {
       await expect(apply({ files: { [path]: text } })).rejects.toThrow(
-        new RegExp(`lost\\.conf could not take effect: .*${program} could not do all: .*${why}`),
+        new RegExp(`lost\\.conf could not take effect: .*${program} logged an error: .*${why}`),
       );
     });
 

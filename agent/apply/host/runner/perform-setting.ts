@@ -36,7 +36,7 @@ export const performSetting = async (
   const [said = ''] = ended.stderr.trim().split('\n');
   const shown = said.replaceAll(`${applied}:`, 'line ');
   if (ended.code !== 0) return { ...ended, message: `${name} ended with ${ended.code}: ${shown}` };
-  if (!isSysctl && said !== '') return { ...ended, message: `${name} could not do all: ${shown}` };
+  if (!isSysctl && said !== '') return { ...ended, message: `${name} logged an error: ${shown}` };
   return { ...ended, message: await writeAll(written) };
 };
 
