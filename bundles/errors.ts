@@ -404,7 +404,7 @@ const WRONG_PATH: SystemFailure = { code: 'USAGE', hint: 'Check the path' };
 const SYSTEM_FAILURES: ReadonlyMap<string, SystemFailure> = new Map([
   ['ENOSPC', DISK_FULL],
   ['EDQUOT', DISK_FULL],
-  // Of SQLite the primary codes.
+  // Primary codes of SQLite, which stand for their extended codes, too.
   ['SQLITE_FULL', DISK_FULL],
   ['SQLITE_CORRUPT', { code: 'STORE_CORRUPT' }],
   ['SQLITE_NOTADB', { code: 'STORE_CORRUPT' }],

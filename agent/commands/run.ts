@@ -62,7 +62,7 @@ export default class Run extends AgentCommand {
     try {
       await this.follow(config, edge, log, progress);
     } finally {
-      // Also after an error: what still tells the service manager that it is well is not started again.
+      // Also after an error: a service manager does not start a program again that still reports progress.
       ended.abort();
       await watching;
     }

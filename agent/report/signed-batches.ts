@@ -10,7 +10,7 @@ import { checkAborted } from '../store/journal/boundary.ts';
 import { fullName } from '../store/identity.ts';
 import { readFloors } from '../store/trust.ts';
 import { type OutboxLine, readOutbox } from '../store/outbox/outbox.ts';
-import { handable } from '../store/outbox/plan-compaction.ts';
+import { replaceTooLong } from '../store/outbox/plan-compaction.ts';
 import { reportedLooks } from '../observe/reported-looks.ts';
 
 /** Consecutive events under one signature. */
@@ -28,7 +28,7 @@ export async function* signedBatches(
   key: SigningKey,
   maxBytes = MAX_REPORT_BYTES,
 ): AsyncGenerator<Batch> {
-  const batches = inBatches(readOutbox(agent.state).map(handable), maxBytes);
+  const batches = inBatches(readOutbox(agent.state).map(replaceTooLong), maxBytes);
   const common = await commonFields(agent);
   for (const lines of batches) {
     checkAborted(agent.signal);

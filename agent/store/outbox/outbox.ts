@@ -27,7 +27,7 @@ export const appendEvent = (
   };
   const line = encodeFitting({
     ...happening,
-    // Not half of a character at the end.
+    // U+FFFD in place of half a character at the end, which is no UTF-8.
     ...defined({ message: happening.message?.slice(0, MAX_MESSAGE).toWellFormed() }),
     agent: fullName(identity),
     seq,

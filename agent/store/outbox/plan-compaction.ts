@@ -101,7 +101,7 @@ const failureOf = ({
  * The line as readers take it: a `compacted` event replaces an event of more than 64 KiB, which older agents could store. The event
  * that follows has its hash, so that it cannot be shortened.
  */
-export const handable = (line: OutboxLine): OutboxLine =>
+export const replaceTooLong = (line: OutboxLine): OutboxLine =>
   Buffer.byteLength(line.line) <= MAX_EVENT_BYTES
     ? line
     : replacing([{ ...line, event: parseJson(line.line) as Event }]);

@@ -66,7 +66,7 @@ describe('the outbox', () => {
     ]);
   });
 
-  it('cuts a message between two characters', async () => {
+  it('ends a message that was cut within a character with U+FFFD', async () => {
     await using world = await createWorld();
     tell(world, { type: 'drift', message: `${'m'.repeat(3999)}\u{1f527}` });
     expect(world.events().at(-1)?.message).toBe(`${'m'.repeat(3999)}\u{fffd}`);
