@@ -60,7 +60,7 @@ describe('the doctor', () => {
   it.each([
     ['is that of another machine', generatePrivateKey(), 'the key in FILE has the fingerprint '],
     ['is damaged', 'no key', 'FILE: this is not a private key in plain PKCS#8 PEM. '],
-  ])('finds a key that %s, and says what to do', async (_what, text, said) => {
+  ])('finds a key that %s, and names the way out', async (_what, text, said) => {
     await using world = await createWorld();
     const file = keyFile(world.agent.state.directory);
     await writeFile(file, text, { mode: 0o600 });

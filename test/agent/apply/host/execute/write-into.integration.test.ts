@@ -16,10 +16,8 @@ it.skipIf(process.getuid?.() !== 0 || findProgram('mkfs.btrfs') === undefined)(
     await mkdir(mounted);
     const script = 'mount -o loop "$1" "$2" && "$3" "$4" "$2"';
     const program = join(import.meta.dirname, 'write-on-btrfs.ts');
-    const { stdout } = await runOrFail([
-      ...['unshare', '--mount', 'sh', '-c', script, 'sh'],
-      ...[image, mounted, process.execPath, program],
-    ]);
+    const mounting = ['unshare', '--mount', 'sh', '-c', script, 'sh'];
+    const { stdout } = await runOrFail([...mounting, image, mounted, process.execPath, program]);
     expect(JSON.parse(stdout)).toEqual({
       isEqual: true,
       isShared: true,
