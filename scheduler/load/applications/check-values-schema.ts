@@ -1,4 +1,4 @@
-import { FleetError } from '#bundles/errors';
+import { FleetError, type Place } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
 
 /** The schema of the chart, and of subcharts that are folders in it. */
@@ -6,34 +6,46 @@ const VALUES_SCHEMA = /^(?:charts\/[^/]+\/)*values\.schema\.json$/;
 
 const REFERENCES: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', '$recursiveRef', '$schema']);
 
-/** JSON Schema drafts that are built into Helm. */
-const KNOWN_DRAFT = /^https?:\/\/json-schema\.org\/(?:draft-0[3-7]\/schema|draft\/20(?:19-09|20-12)\/)/;
+const META = 'core|applicator|validation|meta-data|content';
+
+/** The drafts of JSON Schema that are built into Helm, and their parts. Helm would load any other from the network. */
+const KNOWN_DRAFT = new RegExp(
+  `^https?://json-schema\\.org/(?:${[
+    'draft-0[467]/schema',
+    `draft/2019-09/(?:schema|meta/(?:${META}|format))`,
+    `draft/2020-12/(?:schema|meta/(?:${META}|unevaluated|format-annotation|format-assertion))`,
+  ].join('|')})(?:#|$)`,
+);
 
 /**
  * Refuses a chart whose values.schema.json refers to another document: Helm would load it from the network or the local
- * disk. @param shown prefix of paths in messages
+ * disk. Also one that is not JSON. @param shown prefix of paths in messages
  * @throws FleetError FIELD_INVALID
  */
 export const checkValuesSchemas = (files: ReadonlyMap<string, Buffer>, shown: string): void => {
   for (const [path, bytes] of files) {
     if (!VALUES_SCHEMA.test(path)) continue;
-    const found = findForeign(bytes);
+    const at = { file: `${shown}${path}` };
+    const found = findForeign(parsed(bytes, at));
     if (!found) continue;
     throw new FleetError(
       'FIELD_INVALID',
       `${found.keyword} refers to ${JSON.stringify(found.value)}, which is not in this schema`,
       {
-        at: { file: `${shown}${path}` },
-        hint: 'Copy that schema into $defs and refer to it as #/$defs/NAME: nothing is loaded while rendering',
+        at,
+        hint: found.keyword === '$schema' ? WRITE_DRAFT : COPY,
       },
     );
   }
 };
 
+const WRITE_DRAFT = 'Write a draft that is built into Helm: draft-04, draft-06, draft-07, 2019-09 or 2020-12';
+const COPY = 'Copy that schema into $defs and refer to it as #/$defs/NAME: nothing is loaded while rendering';
+
 type Reference = { readonly keyword: string; readonly value: string };
 
-const findForeign = (bytes: Buffer): Reference | undefined => {
-  const schema = parsed(bytes);
+const findForeign = (schema: unknown): Reference | undefined => {
+  // Helm loads what $schema names before it knows the ids of the schema.
   const own = new Set(['', ...ownIds(schema)]);
   const waiting: unknown[] = [schema];
   while (waiting.length > 0) {
@@ -41,7 +53,8 @@ const findForeign = (bytes: Buffer): Reference | undefined => {
     if (typeof one !== 'object' || one === null) continue;
     for (const [keyword, value] of Object.entries(one)) {
       if (!REFERENCES.has(keyword) || typeof value !== 'string') waiting.push(value);
-      else if (!own.has(value.replace(/#.*$/s, '')) && !KNOWN_DRAFT.test(value)) return { keyword, value };
+      else if (!KNOWN_DRAFT.test(value) && !(keyword !== '$schema' && own.has(value.replace(/#.*$/s, ''))))
+        return { keyword, value };
     }
   }
   return undefined;
@@ -50,12 +63,12 @@ const findForeign = (bytes: Buffer): Reference | undefined => {
 /** An id that is the same from everywhere in the schema. A fragment would name a place in another document. */
 const ABSOLUTE_ID = /^https?:\/\/[^#]+(?=#?$)/;
 
-const OLD_DRAFT = /\/draft-0[3-7]\//;
-const ID_WITHOUT_DOLLAR = /\/draft-0[34]\//;
+const OLD_DRAFT = /\/draft-0[467]\//;
+const ID_WITHOUT_DOLLAR = /\/draft-04\//;
 
 /**
  * The ids of the schema and of those that are bundled in its definitions: a reference to one stays inside. Only those that Helm's library
- * takes for ids in this draft: to the others it would load the document. Draft 3 and 4 write `id`, drafts up to 7 know no `$defs`
+ * takes for ids in this draft: to the others it would load the document. Draft 4 writes `id`, drafts up to 7 know no `$defs`
  * and ignore an id beside a `$ref`.
  */
 const ownIds = (schema: unknown): readonly string[] => {
@@ -70,11 +83,11 @@ const ownIds = (schema: unknown): readonly string[] => {
     .flatMap(({ [keyword]: id }) => (typeof id === 'string' ? (ABSOLUTE_ID.exec(id) ?? []) : []));
 };
 
-/** Invalid JSON gives undefined: Helm reports where it is wrong. */
-const parsed = (bytes: Buffer): unknown => {
+/** As Helm reads it, which skips a byte order mark. @throws FleetError FIELD_INVALID for what is not JSON: it could not be judged */
+const parsed = (bytes: Buffer, at: Place): unknown => {
   try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
+    return JSON.parse(bytes.toString('utf8').replace(/^\uFEFF/, ''));
+  } catch (error) {
+    throw new FleetError('FIELD_INVALID', 'this schema of values is not JSON', { at, cause: error });
   }
 };

@@ -169,6 +169,12 @@ spec:
     ['the disk, by a relative name', { properties: { a: { $ref: 'x.json' } } }],
     ['a base that it names', { $id: 'http://127.0.0.1:1/a.json', $defs: { a: { $ref: 'b.json' } } }],
     ['a draft of its own', { $schema: 'http://127.0.0.1:1/draft.json' }],
+    ['a draft that is its own', { $schema: ADDRESS, $id: ADDRESS }],
+    ['a draft in its definitions', { $schema: ADDRESS, $defs: { a: { $id: ADDRESS } } }],
+    ['a draft of a part that is the whole', { $id: ADDRESS, items: { $schema: ADDRESS } }],
+    ['a draft that Helm has not', { $schema: 'http://json-schema.org/draft-03/schema#' }],
+    ['a part that its draft has not', { $ref: 'https://json-schema.org/draft/2019-09/meta/unevaluated' }],
+    ['a name that begins like a draft', { $ref: 'http://json-schema.org/draft-07/schema.json' }],
     ['an address that is no id in this draft', { id: ADDRESS, $ref: ADDRESS }],
     ['an address that is no id in draft 4', { ...DRAFT_4, $id: ADDRESS, items: { $ref: ADDRESS } }],
     ['an address whose id is ignored, beside a $ref', { $id: ADDRESS, $ref: `${ADDRESS}#/items` }],
@@ -191,6 +197,22 @@ spec:
 
   it.each([
     [
+      'with a byte order mark, which Helm skips',
+      '\uFEFF{"$ref": "http://127.0.0.1:1/x.json"}',
+      '$ref refers to',
+    ],
+    ['that is not JSON', '{"$ref": "http://127.0.0.1:1/x.json"} {}', 'is not JSON'],
+  ])('N11: of a chart are not taken with a schema of values %s -> FIELD_INVALID', async (_, text, said) => {
+    const { read } = await world({ 'chart/Chart.yaml': 'name: a', 'chart/values.schema.json': text });
+    await expect(read({ path: 'chart' })).rejects.toMatchObject({
+      code: 'FIELD_INVALID',
+      message: expect.stringContaining(said),
+      at: { file: 'apps/shop/chart/values.schema.json' },
+    });
+  });
+
+  it.each([
+    [
       'itself',
       {
         ...DRAFT_7,
@@ -206,6 +228,16 @@ spec:
     [
       'one in the definitions of draft 7',
       { ...DRAFT_7, $ref: ADDRESS, definitions: { a: { $id: `${ADDRESS}#` } } },
+    ],
+    [
+      'drafts that Helm has',
+      {
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        properties: {
+          a: { $ref: 'http://json-schema.org/draft-07/schema#/definitions/nonNegativeInteger' },
+          b: { $ref: 'https://json-schema.org/draft/2020-12/meta/unevaluated' },
+        },
+      },
     ],
     ['one in those of draft 4', { ...DRAFT_4, $ref: ADDRESS, definitions: { a: { id: ADDRESS } } }],
   ])('of a chart may have a values schema with references to %s', async (_, schema) => {
