@@ -76,7 +76,7 @@ const mirror = createMirror({
 });
 const [start, cpu] = [performance.now(), process.cpuUsage()];
 const left = await mirror(signal);
-if (left > 0) throw new Error(`${left} sites are not in the layout`);
+if (left !== 0) throw new Error(`${left} sites are not in the layout`);
 const { user, system } = process.cpuUsage(cpu);
 add(
   'first round of serve',

@@ -111,3 +111,17 @@ test('while a build holds the layout, one warning has the number of waiting site
     { code: 'REGISTRY_REFUSED', site: 'plant-8' },
   ]);
 });
+
+test('a database that does not answer ends neither the mirror nor its hub, and the log says so', async () => {
+  await using hub = await testHub();
+  await issue(hub, 'plant-7');
+  const lines: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
+  const mirror = mirrorOf(hub, undefined, log);
+  await hub.store.db.schema.alterTable('site').renameTo('elsewhere').execute();
+  expect(await mirror(signal)).toBeUndefined();
+  expect(lines.join('')).toContain('reading sites');
+  await hub.store.db.schema.alterTable('elsewhere').renameTo('site').execute();
+  expect(await mirror(signal)).toBe(0);
+  expect(await isLaidOut(hub, 'plant-7')).toBe(true);
+});
