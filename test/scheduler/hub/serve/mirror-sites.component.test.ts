@@ -112,7 +112,7 @@ test('while a build holds the layout, one warning has the number of waiting site
   ]);
 });
 
-test('a database that does not answer ends neither the mirror nor its hub, and the log says so', async () => {
+test('a database that does not answer ends neither the mirror nor its hub, and is logged', async () => {
   await using hub = await testHub();
   await issue(hub, 'plant-7');
   const lines: string[] = [];
