@@ -1,6 +1,7 @@
 import { defined } from '#bundles/defined';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { HubError } from '#bundles/formats/events/hub-api';
+import { headerIn } from '#bundles/header-in';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { retryAfter } from '#bundles/retry';
 
@@ -16,7 +17,7 @@ export const refusalOf = (
   const said = readError(bytes);
   const words = said ? `${said.code}: ${said.message}` : `status ${status}`;
   if (status === 429 || status === 408 || status >= 500) {
-    const asked = retryAfter((name) => [headers[name]].flat()[0]) ?? 0;
+    const asked = retryAfter(headerIn(headers)) ?? 0;
     return new FleetError('HUB_UNREACHABLE', `${what} failed at the hub: ${words}`, {
       cause: new Asked(Math.min(MAX_WAIT_MS, asked)),
     });

@@ -70,7 +70,10 @@ const TAGGED_FLOAT: ScalarTag = {
 /** For `customTags` of the YAML library: numbers as yamlNumber reads them, written back as their author wrote them. */
 export const withYamlNumbers = (tags: Tags): Tags => withNumber(NUMBER, tags);
 
-/** The same, for values that become JSON: no bigint. What is written back is not rounded. */
+/**
+ * As withYamlNumbers, for values that become JSON: a whole number beyond 2^53 is a rounded number instead of a bigint. Documents are still
+ * written back with the text of their author.
+ */
 export const withYamlDoubles = (tags: Tags): Tags => withNumber(DOUBLE, tags);
 
 const withNumber = (number: ScalarTag, tags: Tags): Tags => [

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { headerIn } from '#bundles/header-in';
 import { FleetError } from '#bundles/errors';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { type Configuration, requireSetting } from '../../settings/configuration.ts';
@@ -75,7 +76,7 @@ export const createLoopRoutes = async ({
         ? undefined
         : {
             take: async (id, headers, body) => {
-              const header = (name: string): string | undefined => [headers[name]].flat()[0];
+              const header = headerIn(headers);
               await takeAnswer({ store, clock, log, secretFile: checkSecretFile }, id, { header, body });
               wake('judge');
             },

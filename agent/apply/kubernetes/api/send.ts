@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, type Dispatcher } from 'undici';
 import { defined } from '#bundles/defined';
 import { FleetError, isFleetError } from '#bundles/errors';
+import { headerIn } from '#bundles/header-in';
 import { pauseMs, type RetryPolicy, retryAfter } from '#bundles/retry';
 import {
   type RequestSubject,
@@ -208,7 +209,7 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: R
         const body = await response.body.text();
         const status = response.statusCode < 400 ? {} : readStatus(body);
         answer = { code: response.statusCode, body, status };
-        wait = retryAfter((name) => [response.headers[name]].flat()[0]);
+        wait = retryAfter(headerIn(response.headers));
       } catch (cause) {
         if (isFleetError(cause)) throw cause;
         stopIfAborted(signal);
