@@ -1,5 +1,5 @@
 import { type Layout, openLayout } from '#bundles/formats/layout/layout';
-import type { FleetError } from '#bundles/errors';
+import { FleetError, isFleetError } from '#bundles/errors';
 import { checkRootExpiry } from '#bundles/trust/root/root';
 import { checkFleet } from '../../assemble/candidate/check-candidate.ts';
 import type { GivenCandidate } from '../../assemble/candidate/given-candidate.ts';
@@ -79,7 +79,7 @@ export const openFleet = async (options: BuildOptions): Promise<OpenFleet> => {
     roots: keys.roots,
     signal,
   });
-  const previous = await openGiven(options.previous);
+  const previous = await openPrevious(options.previous);
   const rolloutPolicies = rolloutPoliciesOf(policies);
   const images = await openGiven(options.images);
   return {
@@ -113,6 +113,18 @@ const openKept = async ({ keys, cacheDirectory }: BuildOptions): Promise<KeptFil
 
 const openGiven = async (directory: string | undefined): Promise<Layout | undefined> =>
   directory === undefined ? undefined : await openLayout(directory);
+
+/** A layout that is lost ends the build: without it, held packages would be removed and releases numbered from one. */
+const openPrevious = async (directory: string | undefined): Promise<Layout | undefined> => {
+  try {
+    return await openGiven(directory);
+  } catch (error) {
+    if (!isFleetError(error, 'MEDIUM_MISSING')) throw error;
+    const hint =
+      'Leave out --previous in the first build of all. In a later one, restore the layout or mount its volume';
+    throw new FleetError(error.code, error.message, { hint });
+  }
+};
 
 /**
  * @throws FleetError the first mistake that may be in a RolloutPolicy: without its policy a release would reach all agents at
