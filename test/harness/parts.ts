@@ -20,6 +20,7 @@ import { cosign2 } from './parts/cosign-2.ts';
 import { debianMirror } from './parts/debian-mirror.ts';
 import { distribution3 } from './parts/distribution-3.ts';
 import { dockerRegistry } from './parts/docker-registry.ts';
+import { exfat } from './parts/exfat.ts';
 import { factoryBase } from './parts/factory-base.ts';
 import { factoryBase13 } from './parts/factory-base-13.ts';
 import { factoryBaseSid } from './parts/factory-base-sid.ts';
@@ -100,6 +101,7 @@ const PARTS = {
   factoryBaseSid,
   needrestart,
   nodeBase,
+  exfat,
   busybox,
   chromium,
   containerd,

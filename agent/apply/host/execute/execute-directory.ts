@@ -10,7 +10,8 @@ import { inDirectory } from '../live/held-directory.ts';
 import { type Folder, openFolder } from '../live/open-folder.ts';
 import { isOwnedByUs } from '#bundles/file-protection';
 import { openParent, ownerNow } from './open-parent.ts';
-import type { Metadata } from './write-into.ts';
+import { type Metadata, setMetadata } from './set-metadata.ts';
+import { describeKept, keptMode } from '../owned/kept-mode.ts';
 
 const PARENT_MODE = 0o755;
 
@@ -23,8 +24,11 @@ export const executeDirectory = async (
   const owner = await ownerNow(options, path, wanted);
   await using parent = await openParent(options.root, path);
   const made = await make(parent, path);
-  if (made || mode !== null) await setMetadata(parent, path, { mode: mode ?? PARENT_MODE, owner });
-  return { key: step.key, outcome: step.outcome, reason: step.reason };
+  if (!made && mode === null) return { key: step.key, outcome: step.outcome, reason: step.reason };
+  const has = await changeMetadata(parent, path, { mode: mode ?? PARENT_MODE, owner });
+  const kept = mode === null ? undefined : keptMode(mode, has);
+  const reason = [step.reason, ...describeKept(kept)].join('; ');
+  return { key: step.key, outcome: step.outcome, reason, ...(kept && { state: { kept } }) };
 };
 
 const make = async (parent: Folder, path: string): Promise<boolean> => {
@@ -38,17 +42,16 @@ const make = async (parent: Folder, path: string): Promise<boolean> => {
   }
 };
 
-const setMetadata = async (parent: Folder, path: string, metadata: Metadata): Promise<void> => {
-  const { mode, owner } = metadata;
+const changeMetadata = async (parent: Folder, path: string, metadata: Metadata): Promise<number> => {
   try {
     await using directory = await open(
       parent.at(posix.basename(path)),
       constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW,
     );
     if (!parent.trusted) await refuseWidening(directory, path, metadata);
-    if (owner) await directory.chown(owner.uid, owner.gid);
-    await directory.chmod(mode);
+    const mode = await setMetadata(directory, metadata, path);
     await directory.sync();
+    return mode;
   } catch (error) {
     throw hostError(error, `setting mode and owner of ${path}`);
   }
@@ -88,7 +91,7 @@ export const executeDirectoryRemoval = async (
   if (!created) {
     if (replaced) {
       const { mode, uid, gid } = replaced;
-      await setMetadata(parent, path, { mode, owner: options.isRoot ? { uid, gid } : null });
+      await changeMetadata(parent, path, { mode, owner: options.isRoot ? { uid, gid } : null });
     }
     return done;
   }

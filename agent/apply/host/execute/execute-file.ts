@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { formatBytes } from '#cli/format-bytes';
@@ -9,6 +10,7 @@ import type { HostTargetOptions } from '../host-options.ts';
 import type { FileDetail } from '../host-step.ts';
 import { isOwnedByUs } from '#bundles/file-protection';
 import { asJson, snapshot } from '../owned/owned-state.ts';
+import { describeKept, keptMode } from '../owned/kept-mode.ts';
 import { writeStarted } from '../systemd/started.ts';
 import { openParent, ownerNow } from './open-parent.ts';
 import { putFile, type Replaceable, readReplaceable } from './put-file.ts';
@@ -41,13 +43,15 @@ export const executeFile = async (
     refuseUncopied(options, path, live, file.digest);
   await markUnitsStale(options, detail.outdates);
   const owner = await ownerNow(options, path, detail.owner);
-  await putFile({ folder, name, path, live }, file, { mode: detail.mode, owner }, signal);
-  const reason = [step.reason, ...describeSaved(saved, options)].join('; ');
+  const made = await putFile({ folder, name, path, live }, file, { mode: detail.mode, owner }, signal);
+  const kept = keptMode(detail.mode, made);
+  const reason = [step.reason, ...describeSaved(saved, options), ...describeKept(kept)].join('; ');
+  const restored = await describeRestored(options, detail, live, saved);
   return {
     key: step.key,
     outcome: step.outcome,
     reason,
-    ...(await describeRestored(options, detail, live, saved)),
+    ...((restored || kept) && { state: defined({ ...restored, kept }) }),
   };
 };
 
@@ -73,10 +77,11 @@ const describeRestored = async (
   { putsBack }: FileDetail,
   live: Replaceable,
   saved: Saved,
-): Promise<Pick<StepResult, 'state'>> => {
-  if (putsBack === undefined || putsBack === null || (await hasBackup(options.backups, putsBack))) return {};
+): Promise<StepResult['state']> => {
+  if (putsBack === undefined || putsBack === null || (await hasBackup(options.backups, putsBack)))
+    return undefined;
   const replaced = saved.type === 'copied' ? snapshot(live, saved.digest) : undefined;
-  return { state: { replaced: replaced ? asJson(replaced) : null } };
+  return { replaced: replaced ? asJson(replaced) : null };
 };
 
 /** Marks the units as stale before the change (started.ts). */

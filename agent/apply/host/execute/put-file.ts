@@ -9,7 +9,8 @@ import type { Folder } from '../live/open-folder.ts';
 import { type Entry, readEntryIn } from '../live/read-entry.ts';
 import type { Bounds } from '../live/read-up-to.ts';
 import { temporaryName } from '../live/temporary-name.ts';
-import { CAN_COPY, type Metadata, type NewContent, writeInto } from './write-into.ts';
+import { type Metadata, setMetadata } from './set-metadata.ts';
+import { CAN_COPY, type NewContent, writeInto } from './write-into.ts';
 
 /** Entries that a file may replace. */
 export type Replaceable = Exclude<Entry, { readonly type: 'directory' | 'other' }>;
@@ -34,18 +35,23 @@ export const readReplaceable = async (
 
 /**
  * Writes the desired file. Identical bytes are not written again, unless another user may have placed the file there: it could be a
- * hard link, and changing its mode and owner would change a file elsewhere.
+ * hard link, and changing its mode and owner would change a file elsewhere. Returns the mode that the file system made of it.
  */
 export const putFile = async (
   at: Found,
   wanted: { readonly digest: Digest } & Content,
   metadata: Metadata,
   signal: AbortSignal,
-): Promise<void> => {
+): Promise<number> => {
   const { folder, name, path, live } = at;
-  if (live.type === 'file' && live.digest === wanted.digest && (await setMetadata(at, live, metadata)))
-    return await dropLeftover(at);
-  await writeInto(folder, name, await contentOf(wanted, signal), metadata, path);
+  if (live.type === 'file' && live.digest === wanted.digest) {
+    const mode = await correctMetadata(at, live, metadata);
+    if (mode !== undefined) {
+      await dropLeftover(at);
+      return mode;
+    }
+  }
+  return await writeInto(folder, name, await contentOf(wanted, signal), metadata, path);
 };
 
 const contentOf = async (wanted: Content, signal: AbortSignal): Promise<NewContent> => {
@@ -53,23 +59,22 @@ const contentOf = async (wanted: Content, signal: AbortSignal): Promise<NewConte
   return wanted.stored && CAN_COPY ? { ...wanted.stored, signal } : await wanted.open(signal);
 };
 
-/** Sets only mode and owner; bytes and times stay. Returns false if the file has to be written again. */
-const setMetadata = async (
+/** Sets only mode and owner; bytes and times stay. Returns undefined if the file has to be written again. */
+const correctMetadata = async (
   { folder, name, path }: Found,
   live: Extract<Entry, { type: 'file' }>,
-  { mode, owner }: Metadata,
-): Promise<boolean> => {
+  metadata: Metadata,
+): Promise<number | undefined> => {
+  const { mode, owner } = metadata;
   const isOwner = !owner || (live.uid === owner.uid && live.gid === owner.gid);
-  if (live.mode === mode && isOwner) return true;
-  if (!folder.trusted) return false;
+  if (live.mode === mode && isOwner) return mode;
+  if (!folder.trusted) return undefined;
   try {
     await using found = await openFile(folder, name);
-    if (!found || found.stats.nlink > 1) return false;
-    const { file } = found;
-    if (owner && !isOwner) await file.chown(owner.uid, owner.gid);
-    await file.chmod(mode);
-    await file.sync();
-    return true;
+    if (!found || found.stats.nlink > 1) return undefined;
+    const made = await setMetadata(found.file, isOwner ? { mode, owner: null } : metadata, path);
+    await found.file.sync();
+    return made;
   } catch (error) {
     throw hostError(error, `setting mode and owner of ${path}`);
   }

@@ -8,11 +8,10 @@ import type { Folder } from '../live/open-folder.ts';
 import { noteWritten } from '../live/read-entry.ts';
 import { readUpTo } from '../live/read-up-to.ts';
 import { temporaryName } from '../live/temporary-name.ts';
+import { type Metadata, refuseUnkept, setMetadata } from './set-metadata.ts';
 import { verifyAll } from '#bundles/formats/layout/verified';
 import { writeAll, writeBehind } from '#bundles/formats/layout/write-behind';
 import { isOwnedByUs } from '#bundles/file-protection';
-
-export type Metadata = { readonly mode: number; readonly owner: Ids | null };
 
 /** Verified bytes, or a blob that is verified when it is copied. */
 export type NewContent =
@@ -25,27 +24,28 @@ export const CAN_COPY = process.platform === 'linux';
 
 /**
  * Writes a file at `name` atomically: at any time, and after a power failure, a reader sees the old file or the new one with its
- * owner and mode (checklist H2).
+ * owner and mode (checklist H2). Returns the mode that the file system made of it.
  */
 export const writeInto = async (
   folder: Folder,
   name: string,
   content: NewContent,
-  { mode, owner }: Metadata,
+  metadata: Metadata,
   path: string,
-): Promise<void> => {
+): Promise<number> => {
   const temporary = folder.at(temporaryName(name));
   try {
     await rm(temporary, { force: true });
     // Readable by no other user until owner and mode are set.
     await using file = await open(temporary, 'wx+', 0o600);
+    await refuseUnkept(file, metadata, path);
     await fill(file, content);
-    if (owner) await file.chown(owner.uid, owner.gid);
-    await file.chmod(mode);
+    const mode = await setMetadata(file, metadata, path);
     await file.sync();
     await rename(temporary, folder.at(name));
     await folder.sync();
     if ('digest' in content) await noteWritten(file, content);
+    return mode;
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => {});
     throw hostError(error, `writing ${path}`);

@@ -19,7 +19,8 @@ import {
 import { describeOther } from '../plan/plan-rauc.ts';
 import { describeSlot, isNext, readRauc } from '../rauc/read-rauc.ts';
 import { whyNoRauc } from '../rauc/why-no-rauc.ts';
-import { octal } from '../plan/plan-context.ts';
+import { keptBy, type KeptMode } from '../owned/kept-mode.ts';
+import { octal } from '../owned/octal.ts';
 import { placesOf } from '../live/read-places.ts';
 import { locate } from '../desired/locate.ts';
 import { currentKeys } from '../owned/current-keys.ts';
@@ -48,11 +49,17 @@ export const observeHost = async (
   const places = placesOf(options.root);
   const wanted = await locate(readWanted(desired), places);
   const accounts = await readAccounts(options.root);
+  const names = await currentKeys(places, [...objects.map(({ key }) => key), ...taken.keys()]);
+  const owned = readOwned(objects, names);
   const drifts: Drift[] = [];
   for (const directory of wanted.directories) {
     stopIfAborted(signal);
-    const live = await readEntry(options.root, directory.path, { maxBytes: NO_BYTES, signal });
-    drifts.push(...compare(options, accounts, directoryKey(directory.path), directory, 'directory', live));
+    const { path } = directory;
+    const live = await readEntry(options.root, path, { maxBytes: NO_BYTES, signal });
+    const recorded = owned.directories.get(path)?.kept;
+    drifts.push(
+      ...compare(options, accounts, directoryKey(path), directory, { type: 'directory', live, recorded }),
+    );
   }
   await using reader = entryReader(options.root, signal);
   const look = async (key: string, file: WantedFile, source: string): Promise<void> => {
@@ -60,12 +67,11 @@ export const observeHost = async (
     const live = await reader.read(file.path, file.size);
     if (live.type === 'file' && live.digest !== file.digest)
       drifts.push({ key, what: 'content', message: `${file.named} has other content than ${source}` });
-    drifts.push(...compare(options, accounts, key, file, 'file', live));
+    const recorded = owned.files.get(file.path)?.kept;
+    drifts.push(...compare(options, accounts, key, file, { type: 'file', live, recorded }));
   };
   for (const file of wanted.files.values()) await look(fileKey(file.path), file, 'the package');
   for (const secret of wanted.secrets.values()) await look(secretKey(secret.path), secret, 'its secret');
-  const names = await currentKeys(places, [...objects.map(({ key }) => key), ...taken.keys()]);
-  const owned = readOwned(objects, names);
   drifts.push(...(await observeExtra(options, wanted, owned, signal)));
   drifts.push(...(await observeRauc(options, wanted, signal)));
   drifts.push(...(await observeDebs(options, wanted, owned, signal)));
@@ -90,20 +96,26 @@ export const observeHost = async (
   return drifts;
 };
 
+/** `recorded`: of the inventory. */
+type Found = {
+  readonly type: 'file' | 'directory';
+  readonly live: Entry;
+  readonly recorded: KeptMode | undefined;
+};
+
 const compare = (
   options: HostTargetOptions,
   accounts: Accounts,
   key: string,
   wanted: WantedDirectory,
-  type: 'file' | 'directory',
-  live: Entry,
+  { type, live, recorded }: Found,
 ): readonly Drift[] => {
   const { named: path, mode } = wanted;
   if (live.type === 'missing') return [{ key, what: 'missing', message: `${path} is missing` }];
   if (live.type !== type)
     return [{ key, what: 'type', message: `${path} is not a ${type} but ${describeType(live.type)}` }];
   const drifts: Drift[] = [];
-  if (live.mode !== mode)
+  if (live.mode !== mode && !keptBy(recorded, mode, live))
     drifts.push({ key, what: 'mode', message: `${path} has mode ${octal(live.mode)}, not ${octal(mode)}` });
   const isOwner = ownerCheck(options, accounts, wanted);
   if (!isOwner(live))

@@ -2,6 +2,7 @@ import type { Json } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
 import type { OwnedObject } from '../../../model/target.ts';
 import type { Entry } from '../live/read-entry.ts';
+import type { KeptMode } from './kept-mode.ts';
 
 /** The entry at a path before a package replaced it; the removal of the package restores it. A file's bytes are in `backups`. */
 export type Replaced =
@@ -28,6 +29,7 @@ export type OwnedFile = Provisional<Replaced> & {
   readonly largest?: number;
   /** null: the previous entry could not be copied, and another user may have placed it there. */
   readonly replaced?: Replaced | null;
+  readonly kept?: KeptMode;
   /** The path as the package wrote it, where it is another name: systemd knows a unit file by its name. */
   readonly named?: string;
   /** Its recorded path leads to another place today (current-keys.ts); never stored. */
@@ -40,6 +42,7 @@ export type OwnedDirectory = {
   /** True if we created it; then it is removed when empty. */
   readonly created: boolean;
   readonly replaced?: { readonly mode: number; readonly uid: number; readonly gid: number };
+  readonly kept?: KeptMode;
 };
 
 type UnitBefore = { readonly enabled: boolean; readonly active: boolean };

@@ -7,6 +7,8 @@ import { settingsOf } from '../settings/setting.ts';
 import { type Accounts, hasOwner, resolveOwner } from '../live/accounts.ts';
 import type { Entry } from '../live/read-entry.ts';
 import type { Places } from '../live/read-places.ts';
+import type { KeptMode } from '../owned/kept-mode.ts';
+import { octal } from '../owned/octal.ts';
 import type { Owned } from '../owned/owned-state.ts';
 import type { PackageUnit } from '../systemd/package-unit.ts';
 import type { Quadlets } from '../systemd/quadlets.ts';
@@ -36,8 +38,6 @@ export type UnitContext = PlanContext & {
 
 export type Part = { readonly steps: readonly Step[]; readonly owns: readonly OwnedObject[] };
 
-export const octal = (mode: number): string => mode.toString(8).padStart(4, '0');
-
 type Described = {
   readonly path: string;
   readonly mode: number;
@@ -46,18 +46,19 @@ type Described = {
 };
 type Live = Extract<Entry, { uid: number }>;
 
-/** Differences in mode and owner, and the owner that cannot be set because the agent is not root. */
+/** Differences in mode and owner, and the owner that cannot be set because the agent is not root. @param kept by keptBy */
 export const compareMeta = (
   context: Pick<PlanContext, 'options' | 'accounts' | 'wanted'>,
   wanted: Described,
   live: Live,
+  kept?: KeptMode,
 ): { readonly differences: readonly string[]; readonly skipped: string | undefined } => {
   const ids = ownerOf(context, wanted);
   const isOwner = ids !== undefined && 'uid' in ids && live.uid === ids.uid && live.gid === ids.gid;
   const { isRoot } = context.options;
   return {
     differences: [
-      ...(live.mode === wanted.mode ? [] : [`mode ${octal(live.mode)} -> ${octal(wanted.mode)}`]),
+      ...(live.mode === wanted.mode || kept ? [] : [`mode ${octal(live.mode)} -> ${octal(wanted.mode)}`]),
       ...(isRoot && ids && !isOwner ? [`owner ${live.uid}:${live.gid} -> ${showOwner(ids)}`] : []),
     ],
     skipped: isRoot || isOwner ? undefined : notRoot(wanted),

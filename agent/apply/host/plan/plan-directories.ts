@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import type { OwnedObject, Step } from '../../../model/target.ts';
 import { ancestorsOf } from '../desired/ancestors-of.ts';
@@ -6,6 +7,7 @@ import { stopIfAborted } from '../host-error.ts';
 import { type DirectoryDetail, note, toStep } from '../host-step.ts';
 import { openFolder } from '../live/open-folder.ts';
 import { NO_BYTES, readEntry } from '../live/read-entry.ts';
+import { describeKept, keptBy } from '../owned/kept-mode.ts';
 import {
   asJson,
   directoryKey,
@@ -60,19 +62,21 @@ const planDescribed = async (
     owner: context.options.isRoot && ids ? ids : null,
   };
   const known = context.owned.directories.get(path);
-  const before = known && { ...known, described: true };
+  const kept = keptBy(known?.kept, directory.mode, live);
+  const before = known && defined({ ...known, described: true, kept });
   if (live.type === 'missing') {
     const skipped = context.options.isRoot ? '' : `; ${notRoot(directory)}`;
     const step = toStep(key, 'created', `missing${skipped}`, { kind: 'directory', detail });
     return { step, own: before ?? { described: true, created: true } };
   }
   if (live.type !== 'directory') throw cannotReplace(path, typeName(live.type), 'a directory');
-  const { differences, skipped } = compareMeta(context, directory, live);
+  const { differences, skipped } = compareMeta(context, directory, live, kept);
   const { mode, uid, gid } = live;
   const own = before ?? { described: true, created: false, replaced: { mode, uid, gid } };
   if (differences.length > 0)
     return { step: toStep(key, 'configured', differences.join(', '), { kind: 'directory', detail }), own };
-  return { step: skipped ? note(key, 'skipped', skipped) : note(key, 'unchanged', 'as desired'), own };
+  const asIs = ['as desired', ...describeKept(kept)].join('; ');
+  return { step: skipped ? note(key, 'skipped', skipped) : note(key, 'unchanged', asIs), own };
 };
 
 const planParent = async (

@@ -6,6 +6,7 @@ import type { WantedFile } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
 import { type FileDetail, note, toStep } from '../host-step.ts';
 import { type Entry, entryReader } from '../live/read-entry.ts';
+import { describeKept, keptBy } from '../owned/kept-mode.ts';
 import { asJson, fileKey, type OwnedFile, type Replaced, snapshot } from '../owned/owned-state.ts';
 import { compareMeta, cannotReplace, nameOf, notRoot, ownerOf, type PlanContext } from './plan-context.ts';
 
@@ -115,13 +116,14 @@ const planFile = (
   const origin = before ? changed : ['it was there before the package'];
   if (live.type === 'link') return act('configured', ['it is a symbolic link', ...origin, ...unowned]);
 
-  const { differences, skipped } = compareMeta(context, file, live);
+  const kept = keptBy(before?.kept, file.mode, live);
+  const { differences, skipped } = compareMeta(context, file, live, kept);
   const owner = skipped === undefined ? [] : [skipped];
   const differs = live.digest === file.digest ? differences : ['content differs', ...differences, ...origin];
   if (differs.length > 0) return act('configured', [...differs, ...owner]);
   const recorded = whyRecorded(isUnchanged, live.leftover);
   if (recorded !== undefined) return act('configured', [recorded, ...owner], false);
-  const asIs = found ? 'taken over as it is' : 'as desired';
+  const asIs = [found ? 'taken over as it is' : 'as desired', ...describeKept(kept)].join('; ');
   const step = skipped ? note(key, 'skipped', skipped) : note(key, 'unchanged', asIs);
   return { changes: false, step: () => step };
 };
@@ -181,6 +183,7 @@ const ownedAfter = async (context: PlanContext, file: WantedFile, live: Entry): 
     // Until the step is done the old content stays, and must still be known as ours.
     previous: digest !== null && ours.includes(digest) && digest !== file.digest ? [digest] : [],
     ...(replaced && (found ? { provisional: { replaced } } : { replaced })),
+    ...defined({ kept: keptBy(before?.kept, file.mode, live) }),
   };
 };
 
