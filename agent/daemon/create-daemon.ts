@@ -3,7 +3,6 @@ import { digestOf } from '#bundles/digest';
 import { durationMs } from '#bundles/duration';
 import { toFleetError } from '#bundles/errors';
 import { parseWindows } from '#bundles/windows';
-import { fileId } from '#cli/file-id';
 import { type Poll, pollRegistry } from '../acquire/poll-registry.ts';
 import { type RunExclusively, pullRelease } from '../acquire/pull-release.ts';
 import type { Agent } from '../store/agent.ts';
@@ -28,14 +27,13 @@ import type { Log } from '../model/log.ts';
 import { readNote, writeNote } from '../observe/note.ts';
 import { type Persistence, registryOf } from '../config/registry-of.ts';
 import { acquireLock } from '../store/lock.ts';
-import { stateFile } from '../store/state.ts';
 
 /** One answer that was lost on the way is no trouble yet, and the head of one needs no minute. */
 const POLLING: Persistence = { tries: 2, patience: { headers: 15_000 } };
 
 /**
- * Builds the daemon of one agent; disposing it closes its connections. It also stops when its database is removed or replaced: SQLite
- * would go on with a file that has no name any more. @throws FleetError CONFIG_INVALID, USAGE
+ * Builds the daemon of one agent; disposing it closes its connections. It also stops when its database is removed or replaced.
+ * @throws FleetError CONFIG_INVALID, USAGE
  */
 export const createDaemon = (
   given: Agent,
@@ -72,7 +70,17 @@ export const createDaemon = (
           signLooksMs: durationMs(config.signLooks),
         });
   if (visitor) stack.use(visitor);
-  const exclusively = shrinkHeapAfter(createRunExclusively(agent, moved));
+  const stopIfMoved = (): void => {
+    if (state.isMoved()) moved.abort();
+    signal.throwIfAborted();
+  };
+  const unlessMoved =
+    <Given extends readonly unknown[], Result>(work: (...given: Given) => Promise<Result>) =>
+    async (...given: Given): Promise<Result> => {
+      stopIfMoved();
+      return await work(...given);
+    };
+  const exclusively = shrinkHeapAfter(createRunExclusively(agent, stopIfMoved));
   let onVerdict = (): void => {};
   const waits = stack.use(healthWaits(agent, exclusively, log, () => onVerdict()));
   return {
@@ -95,12 +103,12 @@ export const createDaemon = (
       registry:
         registry && asked
           ? {
-              poll: () => pollRegistry(agent, asked, config.hub === ''),
+              poll: unlessMoved(() => pollRegistry(agent, asked, config.hub === '')),
               pull: (seen: Poll, alone: RunExclusively) => pullRelease(agent, registry, seen, alone),
               contact: contactOf('registry'),
             }
           : undefined,
-      hub: visitor ? { visit: visitor.visit, contact: contactOf('hub') } : undefined,
+      hub: visitor ? { visit: unlessMoved(visitor.visit), contact: contactOf('hub') } : undefined,
     }),
     ...watchOf(agent),
     nextAttempt: () => {
@@ -148,17 +156,13 @@ const LOCK_WAIT_MS = 60_000;
 /**
  * Runs one piece of work at a time: in this process in the order of calls, and among processes under the lock of the state
  * directory. The lock is released after each piece, so that operators' commands can run in between.
- * @param moved aborted when the database is not where it was opened
  */
-const createRunExclusively = ({ state, edge, signal }: Agent, moved: AbortController): RunExclusively => {
-  const file = stateFile(state.directory);
-  const opened = fileId(file);
+const createRunExclusively = ({ state, edge, signal }: Agent, stopIfMoved: () => void): RunExclusively => {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const mine = last.then(async () => {
       // Before the lock, which would make the directory again.
-      if (fileId(file) !== opened) moved.abort();
-      signal.throwIfAborted();
+      stopIfMoved();
       const how = { waitMs: LOCK_WAIT_MS, signal, bootId: edge.bootId };
       using _lock = await acquireLock(state.directory, 'run', edge.now(), how);
       return await work();

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { type BlobDirectory, openBlobDirectory } from '#bundles/formats/layout/blob-directory';
+import { fileId } from '#cli/file-id';
 import { keepPrepared } from '#cli/keep-prepared';
 import { keepDatabasePrivate, keepDirectoryPrivate } from '#cli/keep-private';
 import { readUser } from '../model/edge.ts';
@@ -14,6 +15,8 @@ export type State = Disposable & {
   readonly directory: string;
   readonly db: Database.Database;
   readonly blobs: BlobDirectory;
+  /** True if the database was removed or replaced since it was opened: SQLite would go on with a file that has no name any more. */
+  readonly isMoved: () => boolean;
 };
 
 /** Path of the database, which exists from enrolment on. */
@@ -30,7 +33,11 @@ export const openState = (directory: string, { create = false } = {}): State => 
     createStateDirectory(directory);
     keepDirectoryPrivate(directory);
     keepDatabasePrivate(file);
-    return stateOn(openDatabase(file), directory);
+    // Before it is opened: of one that is replaced meanwhile the other is noted, and found at the next look.
+    const before = fileId(file);
+    const db = openDatabase(file);
+    const opened = before ?? fileId(file);
+    return { ...stateOn(db, directory), isMoved: () => fileId(file) !== opened };
   } catch (error) {
     throw unreadable(fromSqliteError(error, `opening ${file}`, directory), directory);
   }
@@ -63,6 +70,7 @@ const stateOn = (db: Database.Database, directory: string): State => ({
   directory,
   db,
   blobs: openBlobDirectory(directory, 'the store'),
+  isMoved: () => false,
   [Symbol.dispose]: () => {
     db.close();
   },
