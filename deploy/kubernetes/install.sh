@@ -112,14 +112,17 @@ if [ -z "$image" ] && [ -z "$node" ]; then
   [ -n "$image" ] || fail "--image is missing, and no $here/fleet-agent.tar names one"
 fi
 
-home= affinity= former= kept= claimed=
+home= affinity= former= moved= kept= claimed=
 if [ -z "$print$node" ]; then
   # Before there were image loaders the agent was root: it ends, and its state becomes the new user's.
   [ -z "$offline" ] || [ "$(was securityContext.runAsUser)" != 0 ] || former=yes
   if [ -n "$former" ]; then
     kept=$(was 'volumes[?(@.name=="state")].hostPath.path')
     state=${state:-$kept}
-    [ "$state" = "$kept" ] || kept=
+    [ "$state" = "$kept" ] || [ -z "$kept" ] || moved=yes
+    [ -z "$moved" ] || [ -e "$state/state.db" ] ||
+      fail "the agent's state is in $kept: copy it to $state of this node first, or leave --state out" 1
+    [ -z "$moved" ] || kept=
     # A claim may be a directory of the node as well: that of k3s is one.
     volume=$(kubectl --namespace fleet-agent get persistentvolumeclaim fleet-agent-state --output 'jsonpath={.spec.volumeName}' 2> /dev/null || true)
     [ -z "$volume" ] || claimed=$(kubectl get persistentvolume "$volume" --output 'jsonpath={.spec.hostPath.path}{.spec.local.path}')
@@ -136,13 +139,19 @@ if [ -z "$print$node" ]; then
 fi
 # The volume names the node of its directory: on another one the pod would be a new agent.
 if [ -n "$offline" ] && [ -n "$state$claimed" ] && [ -z "$print$node" ]; then
-  nodes=$(kubectl get nodes --output 'jsonpath={range .items[*]}{.metadata.name} {.status.nodeInfo.bootID} {.metadata.labels.kubernetes\.io/hostname}{"\n"}{end}')
-  # Nodes that are containers have one boot id together, and are told apart by their names.
-  this=$(echo "$nodes" | awk -v boot="$(cat /proc/sys/kernel/random/boot_id)" -v name="$(uname -n)" \
-    '$2 == boot { count++; label = $3 } $2 == boot && $1 == name { named = $3 } END { print count == 1 ? label : named }')
+  nodes=$(kubectl get nodes --output 'jsonpath={range .items[*]}{.metadata.name} {.status.nodeInfo.bootID} {.metadata.labels.kubernetes\.io/hostname} {.status.nodeInfo.machineID}{"\n"}{end}')
+  # Nodes that are containers have the boot id of their host, and are told apart by name or machine id. Not each machine has an id of its own, nor each
+  # node the name of its machine.
+  this=$(echo "$nodes" | awk -v boot="$(cat /proc/sys/kernel/random/boot_id)" -v name="$(uname -n)" -v id="$(cat /etc/machine-id 2> /dev/null)" '
+    $2 != boot { next }
+    $1 == name { named = $3 }
+    id != "" && $4 == id { same++; alike = $3 }
+    { count++; only = $3; unknown = id == "" || $4 == "" }
+    END { print named != "" ? named : same == 1 ? alike : count == 1 && unknown ? only : "" }')
   [ -n "$this" ] || fail "this machine is no node of the cluster that kubectl reaches: run --offline on the node that is to have the agent's state" 1
-  # An evicted pod runs nowhere, and a pod without a node says none.
-  runs=$(kubectl --namespace fleet-agent get pods --selector=app.kubernetes.io/name=fleet-agent --field-selector=status.phase!=Failed \
+  # An evicted pod runs nowhere, and a pod without a node says none. A state that was copied to this node is used here.
+  runs=
+  [ -n "$moved" ] || runs=$(kubectl --namespace fleet-agent get pods --selector=app.kubernetes.io/name=fleet-agent --field-selector=status.phase!=Failed \
     --output 'jsonpath={.items[*].spec.nodeName}' 2> /dev/null || true)
   home=$(echo "$nodes" | awk -v name="${runs%% *}" '$1 == name { print $3 }')
   home=${home:-$this}

@@ -152,10 +152,10 @@ describeOnKubernetes(
       const former = join(REPOSITORY, 'test/fixtures/kubernetes/offline-as-root.yaml');
       succeed(await cluster.kubectl(['apply', `--filename=${former}`]));
       const set = Object.entries(environment()).map(([name, value]) => `${name}=${value}`);
-      const offline = async (): Promise<string> => {
+      const offline = async (more = ''): Promise<string> => {
         const script = `
           mount -t tmpfs none /var/lib && mount -t tmpfs none /media
-          sh ${REPOSITORY}/deploy/kubernetes/install.sh --offline --image a/b:1 --root-sha256 ${ROOT}
+          sh ${REPOSITORY}/deploy/kubernetes/install.sh --offline --image a/b:1 --root-sha256 ${ROOT} ${more}
           echo "ended with $?"; find /var/lib /media -mindepth 1`;
         const argv = asRoot(['env', ...set, 'unshare', '--mount', 'sh', '-c', script]);
         const { stdout, stderr } = succeed(await runCommand(argv));
@@ -163,11 +163,25 @@ describeOnKubernetes(
         return stderr;
       };
       expect(await offline()).toMatch(/^install\.sh: this machine is no node of the cluster/);
-      const nodeInfo = { bootID: (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim() };
-      const patch = [`--patch=${JSON.stringify({ status: { nodeInfo } })}`, '--subresource=status'];
-      succeed(await cluster.kubectl(['patch', 'node', 'node-1', ...patch]));
-      expect(await offline()).toMatch(
-        /^install\.sh: the agent's state is \/var\/lib\/fleet-agent of another node/,
+      const bootID = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+      const machineID = (await readFile('/etc/machine-id', 'utf8').catch(() => '')).trim();
+      const describeNode = async (nodeInfo: object): Promise<void> => {
+        const patch = [`--patch=${JSON.stringify({ status: { nodeInfo } })}`, '--subresource=status'];
+        succeed(await cluster.kubectl(['patch', 'node', 'node-1', ...patch]));
+      };
+      if (machineID !== '') {
+        // As a node of kind: a container of this machine.
+        await describeNode({ bootID, machineID: '0'.repeat(32) });
+        expect(await offline()).toMatch(/^install\.sh: this machine is no node of the cluster/);
+      }
+      for (const known of [machineID, '']) {
+        await describeNode({ bootID, machineID: known });
+        expect(await offline()).toMatch(
+          /^install\.sh: the agent's state is \/var\/lib\/fleet-agent of another node/,
+        );
+      }
+      expect(await offline('--state /var/lib/other')).toBe(
+        "install.sh: the agent's state is in /var/lib/fleet-agent: copy it to /var/lib/other of this node first, or leave --state out\n",
       );
       const generation = '--output=jsonpath={.metadata.generation} {.spec.replicas}';
       expect(await read('deployment', 'fleet-agent', generation)).toBe('1 1');
