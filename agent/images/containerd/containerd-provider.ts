@@ -26,8 +26,8 @@ export const containerdProvider = (socket: string, ctr: Ctr): ImageProvider => {
     (await ctr(args, { signal })).toString('utf8').split('\n').filter(Boolean);
   const content = async (signal: AbortSignal): Promise<ReadonlySet<string>> =>
     new Set(await lines(['content', 'ls', '-q'], signal));
-  const brought = (signal: AbortSignal): Promise<readonly string[]> =>
-    lines(['images', 'ls', '-q', `labels."${BROUGHT}"==brought`], signal);
+  const brought = (signal: AbortSignal, also = ''): Promise<readonly string[]> =>
+    lines(['images', 'ls', '-q', `labels."${BROUGHT}"==brought${also}`], signal);
   const label = async (name: string, labels: readonly string[], signal: AbortSignal): Promise<void> => {
     await ctr(['images', 'label', name, ...labels], { signal });
   };
@@ -36,7 +36,8 @@ export const containerdProvider = (socket: string, ctr: Ctr): ImageProvider => {
     name: `containerd ${socket}`,
     keeps: async (images, signal) => {
       if (images.length === 0) return new Set();
-      const known = new Set(await brought(signal));
+      // Without its pin the kubelet would collect it.
+      const known = new Set(await brought(signal, `,labels."${PINNED}"==pinned`));
       const whole = images.filter(({ names = [] }) => names.every((name) => known.has(name)));
       return new Set(whole.map(({ digest }) => digest));
     },

@@ -66,6 +66,20 @@ describeOnVersions('containerd', [], 'images in a real containerd', ({ container
       .toContain('io.cri-containerd.image=managed');
   });
 
+  it('get their pin again after it was lost, without a byte from the medium', async () => {
+    const manifest = putImage(blobs, { layers: [await putLayer(blobs, { app: `pinned ${salt}` })] });
+    const image = closureEntry(manifest, 'edge.example/pinned');
+    await provider.bring(image, sourceOf(blobs), never);
+    const [name = ''] = image.names ?? [];
+    await containerd.ctr('images', 'label', name, 'io.cri-containerd.pinned=');
+    expect(await provider.keeps([image], never)).toEqual(new Set());
+    expect(await provider.bring(image, sourceOf(new Map()), never)).toBe('there');
+    expect(await provider.keeps([image], never)).toEqual(new Set([image.digest]));
+    expect(await containerd.ctr('images', 'ls', `name==${name}`)).toContain(
+      'io.cri-containerd.pinned=pinned',
+    );
+  });
+
   it('keep every platform and attestation of an index, so that the next delta can leave them out', async () => {
     const both = [];
     for (const architecture of ['amd64', 'arm64']) {
