@@ -1,3 +1,4 @@
+import { cutText } from '#cli/cut-text';
 import { defined } from '#bundles/defined';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { HubError } from '#bundles/formats/events/hub-api';
@@ -62,8 +63,8 @@ const readError = (bytes: Buffer): HubError | undefined => {
     if (typeof code !== 'string' || typeof message !== 'string') return undefined;
     return defined({
       code: code.slice(0, 64),
-      message: message.slice(0, 1000),
-      hint: typeof hint === 'string' ? hint.slice(0, 1000) : undefined,
+      message: cutText(message, 1000),
+      hint: typeof hint === 'string' ? cutText(hint, 1000) : undefined,
     });
   } catch (error) {
     if (isFleetError(error) || error instanceof TypeError) return undefined;

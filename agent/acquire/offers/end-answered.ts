@@ -1,3 +1,4 @@
+import { cutText } from '#cli/cut-text';
 import { defined } from '#bundles/defined';
 import { LOCAL_VALUE } from '#bundles/formats/events/local-value';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
@@ -21,7 +22,7 @@ export const endAnswered = (agent: Agent, document: SiteValues): void => {
     const by = [person, reason].filter((part) => part !== undefined).join(': ');
     appendEvent(agent, {
       type: LOCAL_VALUE,
-      message: `the office ${outcome} the local value ${name} ${value.slice(0, 256)}${by === '' ? '' : `, by ${by}`}`,
+      message: `the office ${outcome} the local value ${name} ${cutText(value, 256)}${by === '' ? '' : `, by ${by}`}`,
       detail: defined({ action: outcome, name, edit: idOf(local), person, reason }),
     });
   }

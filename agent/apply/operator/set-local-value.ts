@@ -1,3 +1,4 @@
+import { cutText } from '#cli/cut-text';
 import { defined } from '#bundles/defined';
 import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
@@ -227,7 +228,7 @@ const eventOf = (
   { local, before }: Sides,
 ): NewEvent => {
   const part = (value: Json | undefined): string =>
-    value === undefined ? 'nothing' : textOf(value).slice(0, 256);
+    value === undefined ? 'nothing' : cutText(textOf(value), 256);
   const message = `${name} ${part(old)} -> ${part(next)}${local ? '' : ', no longer local'}, by ${person}: ${reason}`;
   if (local) {
     const { agent: _, at: __, bootId: ___, monotonicMs: ____, ...said } = local.edit;

@@ -1,3 +1,4 @@
+import { cutText } from '#cli/cut-text';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { isStartFailure, runProcess } from '#bundles/run-process';
 import { withoutSecrets } from '#bundles/without-secrets';
@@ -65,12 +66,14 @@ const cannotRun = (cause: NodeJS.ErrnoException): FleetError => {
 };
 
 const lastLine = (said: string): string =>
-  said
-    .trim()
-    .split('\n')
-    .at(-1)
-    ?.replace(/^ctr: /, '')
-    .slice(0, 500) ?? '';
+  cutText(
+    said
+      .trim()
+      .split('\n')
+      .at(-1)
+      ?.replace(/^ctr: /, '') ?? '',
+    500,
+  );
 
 const unreachable = (line: string, socket: string): FleetError =>
   new FleetError('CONTAINERD_UNREACHABLE', `containerd does not answer at ${socket}: ${line}`, {

@@ -1,3 +1,4 @@
+import { cutText } from '#cli/cut-text';
 import { constants } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -166,7 +167,7 @@ const refusalOf = (value: unknown): readonly Refusal[] => {
   if (!isRecord(value)) return [];
   const { digest, code, message } = value;
   if (typeof digest !== 'string' || !isDigest(digest)) return [];
-  return [{ digest, code: String(code).slice(0, 40), message: String(message).slice(0, 500) }];
+  return [{ digest, code: String(code).slice(0, 40), message: cutText(String(message), 500) }];
 };
 
 /** Adds a hint to PERMISSION, whose usual cause is a folder that belongs to root. @throws the error of the work */

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { nameSome } from '#bundles/name-some';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../../store/agent.ts';
@@ -49,13 +50,15 @@ export const judgeBoot = (agent: Agent, isWaiting: HealthWaits['isWaiting']): vo
             code: 'REBOOT_FAILED',
             message: `rebooted, not healthy: ${nameSome(unwell)}${before.length === 0 ? '' : `; before it, too: ${nameSome(before)}`}`,
           }),
-      detail: {
+      detail: defined({
         state: 'rebooted',
         asked: under.at,
         causes: under.causes.map((cause) => ({ ...cause })),
         unwell: listed(unwell).shown,
+        moreUnwell: listed(unwell).more || undefined,
         before: listed(before).shown,
-      },
+        moreBefore: listed(before).more || undefined,
+      }),
     });
   });
 };

@@ -1,3 +1,4 @@
+import { cutText } from '#cli/cut-text';
 import { FleetError } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
 import { stopIfAborted } from '../host-error.ts';
@@ -53,7 +54,7 @@ export const markSlot = async (
 export const raucSaid = ({ stdout, stderr }: CommandResult): string => {
   const lines = `${stdout}\n${stderr}`.split('\n').map((line) => line.trim());
   const reason = lines.findLast((line) => line.startsWith('LastError:'))?.slice('LastError:'.length);
-  return (reason ?? lines.findLast((line) => line !== '') ?? 'it printed nothing').trim().slice(0, 300);
+  return cutText((reason ?? lines.findLast((line) => line !== '') ?? 'it printed nothing').trim(), 300);
 };
 
 /** @throws FleetError RAUC_BLOCKED where its service does not answer or says something else; TOOL_MISSING, ABORTED */

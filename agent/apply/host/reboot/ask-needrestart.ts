@@ -1,3 +1,4 @@
+import { cutText } from '#cli/cut-text';
 import { existsSync } from 'node:fs';
 import { defined } from '#bundles/defined';
 import { MAX_CAUSES, type RebootCause } from '../../../model/machine.ts';
@@ -45,7 +46,7 @@ const MAX_TEXT = 128;
  */
 export const parseNeedrestart = (text: string): NeedrestartAnswer => {
   const found = [...text.matchAll(/^NEEDRESTART-([A-Z]+): *(.*)$/gm)].map(
-    ([, name = '', value = '']) => [name, value.trim().slice(0, MAX_TEXT)] as const,
+    ([, name = '', value = '']) => [name, cutText(value.trim(), MAX_TEXT)] as const,
   );
   const values = new Map(found);
   const said = (name: string): string => values.get(name) ?? '';

@@ -1,3 +1,4 @@
+import { cutText } from '#cli/cut-text';
 import { chmod, copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { COMMAND_ENV } from '../host-options.ts';
@@ -45,5 +46,5 @@ const whyEnded = ({ code, stdout, stderr }: Omit<StepEnd, 'message'>, timeoutSec
     .slice(0, MAX_LINES)
     .join(' / ');
   const why = code === 124 ? `did not end within ${timeoutSeconds} s and was killed` : `ended with ${code}`;
-  return said === '' ? why : `${why}: ${said.slice(0, 1000)}`;
+  return said === '' ? why : `${why}: ${cutText(said, 1000)}`;
 };

@@ -1,3 +1,4 @@
+import { cutText } from '#cli/cut-text';
 import { FleetError, isFleetError, type Printed } from '#bundles/errors';
 import type { DesiredPackage } from '../../../model/target.ts';
 import { secretForms, secretTexts } from '../../../secrets/redact.ts';
@@ -37,7 +38,7 @@ export const lastLines = async (
       .split('\n')
       .filter((line) => line.trim() !== '')
       .slice(-LINES)
-      .map((line) => (line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)} ...` : line))
+      .map((line) => (line.length > MAX_LINE ? `${cutText(line, MAX_LINE)} ...` : line))
       .join('\n');
   } catch {
     // The failure of the unit counts, not that of the question.

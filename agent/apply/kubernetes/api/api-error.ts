@@ -1,3 +1,4 @@
+import { cutText } from '#cli/cut-text';
 import { FleetError } from '#bundles/errors';
 import { RefusalCause } from './refusal.ts';
 import type { Status } from './status.ts';
@@ -27,7 +28,7 @@ export const readStatus = (body: string): Status => {
   } catch {
     // The answer of a proxy, which is not a Status object.
   }
-  return { message: body.slice(0, MAX_WORDS) };
+  return { message: cutText(body, MAX_WORDS) };
 };
 
 /**
@@ -273,4 +274,6 @@ const shorten = (text: string): string => ends(text.replaceAll(/\s+/g, ' ').trim
 
 /** Keeps both ends of a message, because the fault follows the quoted value. */
 const ends = (text: string, most: number): string =>
-  text.length > most ? `${text.slice(0, most / 2)} ... ${text.slice(-most / 2)}` : text;
+  text.length > most
+    ? `${cutText(text, most / 2)} ... ${text.slice(-most / 2).replace(/^[\uDC00-\uDFFF]/, '')}`
+    : text;

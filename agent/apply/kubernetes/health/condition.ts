@@ -1,3 +1,4 @@
+import { cutText } from '#cli/cut-text';
 import { listOf, numberOf, textOf } from './live-field.ts';
 
 /** One of `status.conditions`. */
@@ -41,5 +42,5 @@ const MAX_CHARACTERS = 300;
 
 export const oneLine = (text: string, most: number = MAX_CHARACTERS): string => {
   const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length > most ? `${line.slice(0, most)} ...` : line;
+  return line.length > most ? `${cutText(line, most)} ...` : line;
 };

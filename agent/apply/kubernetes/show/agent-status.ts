@@ -1,3 +1,4 @@
+import { cutText } from '#cli/cut-text';
 import type { AgentFacts, ContactFacts, PackageFacts } from '../../../model/agent-facts.ts';
 
 /** Limits of what one object holds. The hub, `fleet-agent status` and metrics have all of it. */
@@ -41,7 +42,7 @@ const packageStatus = ({ message, ...facts }: PackageFacts): object =>
 const contactStatus = ({ last, failing }: ContactFacts): object =>
   withoutNull({ last, failingSince: failing?.since });
 
-const cut = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text);
+const cut = (text: string): string => (text.length > MAX_TEXT ? `${cutText(text, MAX_TEXT - 1)}…` : text);
 
 const withoutNull = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));

@@ -1,3 +1,4 @@
+import { cutText } from '#cli/cut-text';
 import { isFleetError } from '#bundles/errors';
 import type { Happening } from '../../../model/agent-facts.ts';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
@@ -95,7 +96,7 @@ const eventOf = (
   },
   type: one.isWarning ? 'Warning' : 'Normal',
   reason: one.reason,
-  message: one.message.slice(0, MAX_MESSAGE),
+  message: cutText(one.message, MAX_MESSAGE),
   source: { component: COMPONENT },
   reportingComponent: COMPONENT,
   reportingInstance: object.metadata.name,

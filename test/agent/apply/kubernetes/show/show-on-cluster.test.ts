@@ -57,13 +57,14 @@ const cluster = () => {
     const object = await api.read(SHOWN, NEVER);
     return (object?.['status'] as { readonly agent?: string } | undefined)?.agent;
   };
-  const since = async (): Promise<unknown> => {
+  const condition = async () => {
     const object = await api.read(SHOWN, NEVER);
     const status = object?.['status'] as
-      | { readonly conditions: readonly { readonly lastTransitionTime: string }[] }
+      | { readonly conditions: readonly { readonly lastTransitionTime: string; readonly message: string }[] }
       | undefined;
-    return status?.conditions[0]?.lastTransitionTime;
+    return status?.conditions[0];
   };
+  const since = async () => (await condition())?.lastTransitionTime;
   const remove = async (): Promise<void> => {
     const object = await api.read(SHOWN, NEVER);
     if (object) api.drop(object);
@@ -72,7 +73,7 @@ const cluster = () => {
     const { items } = await api.list({ apiVersion: 'v1', kind: 'Event' }, { namespace: 'fleet' }, NEVER);
     return items.map((one) => one['message']);
   };
-  return { agent, shown, since, remove, events };
+  return { agent, shown, condition, since, remove, events };
 };
 
 describe('the object FleetAgent of a fleet with two agents', () => {
@@ -140,4 +141,12 @@ it('the condition of the object FleetAgent has the time of the clock of the agen
   const { agent, since } = cluster();
   await agent('plant-7/line-1').show?.(factsOf('plant-7/line-1', '2026-11-29T10:00:00Z'), [], NOW, NEVER);
   expect(await since()).toBe('2030-01-02T03:04:05Z');
+});
+
+it('a text that is too long for the object FleetAgent ends with a whole character', async () => {
+  const { agent, condition } = cluster();
+  const waitsFor = [`${'x'.repeat(510)}🔧 of line 1`];
+  const facts = { ...factsOf('plant-7/line-1', '2026-11-29T10:00:00Z'), waitsFor };
+  await agent('plant-7/line-1').show?.(facts, [], NOW, NEVER);
+  expect((await condition())?.message).toBe(`${'x'.repeat(510)}…`);
 });
