@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rmdir } from 'node:fs/promises';
 import { posix } from 'node:path';
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import type { Step, StepResult } from '../../../model/target.ts';
 import { errno, hostError } from '../host-error.ts';
@@ -28,7 +29,7 @@ export const executeDirectory = async (
   const has = await changeMetadata(parent, path, { mode: mode ?? PARENT_MODE, owner });
   const kept = mode === null ? undefined : keptMode(mode, has);
   const reason = [step.reason, ...describeKept(kept)].join('; ');
-  return { key: step.key, outcome: step.outcome, reason, ...(kept && { state: { kept } }) };
+  return defined({ key: step.key, outcome: step.outcome, reason, state: kept && { kept } });
 };
 
 const make = async (parent: Folder, path: string): Promise<boolean> => {

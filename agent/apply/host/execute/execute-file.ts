@@ -47,12 +47,12 @@ export const executeFile = async (
   const kept = keptMode(detail.mode, made);
   const reason = [step.reason, ...describeSaved(saved, options), ...describeKept(kept)].join('; ');
   const restored = await describeRestored(options, detail, live, saved);
-  return {
+  return defined({
     key: step.key,
     outcome: step.outcome,
     reason,
-    ...((restored || kept) && { state: defined({ ...restored, kept }) }),
-  };
+    state: restored || kept ? defined({ ...restored, kept }) : undefined,
+  });
 };
 
 /** @throws FleetError APPLY_FAILED if the first copy, which the removal of the package restores, exceeds the limit */
