@@ -68,7 +68,7 @@ export const BUILDS: readonly AttackRow[] = [
   row(
     'N11',
     'schema of values that fetches',
-    "a chart whose values.schema.json refers to the network or to the office's disk",
+    "a chart whose values.schema.json, also of a packed chart in it, refers to the network or to the office's disk",
     'FIELD_INVALID',
   ),
   rowOf(

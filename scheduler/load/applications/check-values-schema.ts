@@ -22,7 +22,7 @@ const KNOWN_DRAFT = new RegExp(
  * disk. Also one that is not JSON. @param shown prefix of paths in messages
  * @throws FleetError FIELD_INVALID
  */
-export const checkValuesSchemas = (files: ReadonlyMap<string, Buffer>, shown: string): void => {
+export const checkValuesSchemas = (files: Iterable<readonly [string, Buffer]>, shown: string): void => {
   for (const [path, bytes] of files) {
     if (!VALUES_SCHEMA.test(path)) continue;
     const at = { file: `${shown}${path}` };
@@ -47,17 +47,55 @@ type Reference = { readonly keyword: string; readonly value: string };
 const findForeign = (schema: unknown): Reference | undefined => {
   // Helm loads what $schema names before it knows the ids of the schema.
   const own = new Set(['', ...ownIds(schema)]);
-  const waiting: unknown[] = [schema];
-  while (waiting.length > 0) {
-    const one = waiting.pop();
+  return referencesIn(schema).find(
+    ({ keyword, value }) =>
+      !KNOWN_DRAFT.test(value) && !(keyword !== '$schema' && own.has(value.replace(/#.*$/s, ''))),
+  );
+};
+
+/** Keywords whose value is data, in which a reference has no meaning. */
+const DATA: ReadonlySet<string> = new Set(['default', 'enum', 'const', 'examples']);
+
+/** Keywords whose value has schemas by name. */
+const BY_NAME: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  'dependencies',
+  'dependentSchemas',
+  '$defs',
+  'definitions',
+]);
+
+/** Data is a schema as well where a reference points into it. */
+const referencesIn = (schema: unknown): readonly Reference[] => {
+  const all = collectReferences(schema, new Set());
+  return all.some(({ value }) => pointsIntoData(value)) ? all : collectReferences(schema, DATA);
+};
+
+const pointsIntoData = (reference: string): boolean => {
+  const fragment = reference.slice(reference.indexOf('#') + 1);
+  try {
+    return decodeURIComponent(fragment)
+      .split('/')
+      .some((word) => DATA.has(word));
+  } catch {
+    return true;
+  }
+};
+
+const collectReferences = (schema: unknown, skipped: ReadonlySet<string>): readonly Reference[] => {
+  const found: Reference[] = [];
+  const waiting: { readonly one: unknown; readonly byName: boolean }[] = [{ one: schema, byName: false }];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { one, byName } = next;
     if (typeof one !== 'object' || one === null) continue;
     for (const [keyword, value] of Object.entries(one)) {
-      if (!REFERENCES.has(keyword) || typeof value !== 'string') waiting.push(value);
-      else if (!KNOWN_DRAFT.test(value) && !(keyword !== '$schema' && own.has(value.replace(/#.*$/s, ''))))
-        return { keyword, value };
+      if (REFERENCES.has(keyword) && typeof value === 'string') found.push({ keyword, value });
+      else if (byName || !skipped.has(keyword))
+        waiting.push({ one: value, byName: !byName && BY_NAME.has(keyword) });
     }
   }
-  return undefined;
+  return found;
 };
 
 /** An id that is the same from everywhere in the schema. A fragment would name a place in another document. */

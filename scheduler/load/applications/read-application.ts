@@ -10,7 +10,6 @@ import type { HelmSource, ReadApplication } from './application-source.ts';
 import { boundOfTarget } from './bound-applications.ts';
 import { describedBy, isDescriptorFile } from './deployment-descriptor.ts';
 import { checkRepository } from './check-repository.ts';
-import { checkValuesSchemas } from './check-values-schema.ts';
 import { readKustomization } from './kustomization.ts';
 import { type ManifestSettings, manifestSettings } from '../charts/manifest-settings.ts';
 import { readKustomizeTree } from './read-kustomize-tree.ts';
@@ -148,7 +147,6 @@ const helmSource = (
 ): HelmSource => ({ kind: 'helm', chart, values, configUnder, releaseName, hooks });
 
 const checkChart = (files: ReadonlyMap<string, Buffer>, shown: string): ReadonlyMap<string, Buffer> => {
-  checkValuesSchemas(files, shown);
   if (files.has('Chart.yaml')) return files;
   throw new FleetError('REFERENCE_MISSING', `there is no Chart.yaml in ${shown}`, {
     hint: 'Let path name the folder of the chart, or chart one of a registry',

@@ -8,6 +8,7 @@ import type { ChartTraits } from './chart-traits.ts';
 import { type ChartCall, chartCalls } from './chart-calls.ts';
 import { chartImages } from './chart-images.ts';
 import { checkValueNumbers } from './check-value-numbers.ts';
+import { closedArchive, closedChart } from './closed-chart.ts';
 import { FleetError } from '#bundles/errors';
 import { keptHooks } from './kept-hooks.ts';
 import { badReleaseName, helmFailed, unstable } from './helm-faults.ts';
@@ -146,14 +147,21 @@ const showChart = ({ chart }: HelmSource): string =>
 const ZONE = 'zone';
 const VALUES = 'values/';
 
-const filesFor = ({ source, archive, config }: HelmInput): ReadonlyMap<string, Buffer> => {
-  const { chart, values, configUnder } = source;
+/** Helm loads what a values.schema.json refers to, from the network or this machine's disk: such a chart is refused. */
+const filesOfChart = ({ source, archive }: HelmInput): readonly (readonly [string, Buffer])[] =>
+  source.chart.from === 'repository'
+    ? [...closedChart(source.chart.files, source.chart.shown)].map(([path, bytes]) => [
+        `chart/${path}`,
+        bytes,
+      ])
+    : [['chart.tgz', closedArchive(archive ?? EMPTY, showChart(source))]];
+
+const filesFor = (input: HelmInput): ReadonlyMap<string, Buffer> => {
+  const { values, configUnder } = input.source;
   return new Map([
-    ...(chart.from === 'repository'
-      ? [...chart.files].map(([path, bytes]) => [`chart/${path}`, bytes] as const)
-      : [['chart.tgz', archive ?? Buffer.alloc(0)] as const]),
+    ...filesOfChart(input),
     ...values.map(({ bytes }, at) => [`${VALUES}${at}.yaml`, bytes] as const),
-    ...(configUnder ? [[`${VALUES}config.json`, configValues(config, configUnder)] as const] : []),
+    ...(configUnder ? [[`${VALUES}config.json`, configValues(input.config, configUnder)] as const] : []),
     [ZONE, otherZone()],
   ]);
 };

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -7,6 +8,7 @@ import { renderKustomize } from '../../../scheduler/load/applications/render-kus
 import { kubectlOf } from '../../harness/parts/kube.ts';
 import { describeOnVersions } from '../../harness/run/describe-on-versions.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
+import { runOrFail } from '../../harness/run/run-command.ts';
 import { temporaryDirectory, writeFiles } from '../../scheduler/file-tree.ts';
 import {
   applicationFiles,
@@ -430,6 +432,27 @@ describeOnVersions('helm', [], 'a chart of the repository', (paths) => {
     const { files, held: now } = await makeApplications(directory, programs);
     expect(now).toEqual([]);
     expect(files['edge/charts/db/templates/db.yaml']).toContain('value: "db"');
+    const charts = join(directory, 'apps/shop/chart/charts');
+    await runOrFail([paths.helm, 'package', join(charts, 'db'), '--destination', charts]);
+    await rm(join(charts, 'db'), { recursive: true });
+    const packed = await makeApplications(directory, programs);
+    expect(packed.held).toEqual([]);
+    expect(packed.files).toEqual(files);
+  });
+
+  it('N11: is held with a packed dependency whose schema of values is on the disk -> FIELD_INVALID', async () => {
+    const directory = await applicationWorld(chart(''));
+    const charts = join(directory, 'apps/shop/chart/charts');
+    await writeFiles(directory, {
+      'schema.json': '{}',
+      'db/Chart.yaml': 'apiVersion: v2\nname: db\nversion: 1.0.0\n',
+      'db/values.schema.json': JSON.stringify({ $ref: `file://${join(directory, 'schema.json')}` }),
+    });
+    await runOrFail([paths.helm, 'package', join(directory, 'db'), '--destination', charts]);
+    const { held } = await makeApplications(directory, programs);
+    expect(held.join()).toMatch(
+      /^apps\/shop\/chart\/charts\/db-1\.0\.0\.tgz\/values\.schema\.json: FIELD_INVALID: \$ref refers to /,
+    );
   });
 
   it('is held with TOOL_MISSING without helm', async () => {

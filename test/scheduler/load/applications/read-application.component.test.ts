@@ -20,10 +20,6 @@ const world = async (files: Readonly<Record<string, string>>) => {
   return { read, directory };
 };
 
-const ADDRESS = 'http://127.0.0.1:1/a.json';
-const DRAFT_4 = { $schema: 'http://json-schema.org/draft-04/schema#' };
-const DRAFT_7 = { $schema: 'http://json-schema.org/draft-07/schema#' };
-
 describe("an application's files", () => {
   it('are read as plain manifests by default', async () => {
     const { read } = await world({ 'web/a.yaml': MAP, 'web/readme.md': '' });
@@ -161,91 +157,6 @@ spec:
       at: { file: 'apps/shop/list/a.yaml', line: 4 },
     });
     expect((await read({ path: 'good' })).source.kind).toBe('kustomize');
-  });
-
-  it.each([
-    ['the network', { $ref: 'http://127.0.0.1:1/x.json' }],
-    ['the disk', { properties: { a: { $ref: 'file:///etc/hostname' } } }],
-    ['the disk, by a relative name', { properties: { a: { $ref: 'x.json' } } }],
-    ['a base that it names', { $id: 'http://127.0.0.1:1/a.json', $defs: { a: { $ref: 'b.json' } } }],
-    ['a draft of its own', { $schema: 'http://127.0.0.1:1/draft.json' }],
-    ['a draft that is its own', { $schema: ADDRESS, $id: ADDRESS }],
-    ['a draft in its definitions', { $schema: ADDRESS, $defs: { a: { $id: ADDRESS } } }],
-    ['a draft of a part that is the whole', { $id: ADDRESS, items: { $schema: ADDRESS } }],
-    ['a draft that Helm has not', { $schema: 'http://json-schema.org/draft-03/schema#' }],
-    ['a part that its draft has not', { $ref: 'https://json-schema.org/draft/2019-09/meta/unevaluated' }],
-    ['a name that begins like a draft', { $ref: 'http://json-schema.org/draft-07/schema.json' }],
-    ['an address that is no id in this draft', { id: ADDRESS, $ref: ADDRESS }],
-    ['an address that is no id in draft 4', { ...DRAFT_4, $id: ADDRESS, items: { $ref: ADDRESS } }],
-    ['an address whose id is ignored, beside a $ref', { $id: ADDRESS, $ref: `${ADDRESS}#/items` }],
-    ['definitions that draft 7 has not', { ...DRAFT_7, $defs: { a: { $id: ADDRESS } }, $ref: ADDRESS }],
-    ['an id outside of the definitions', { default: { $id: ADDRESS }, items: { $ref: ADDRESS } }],
-    ["its own relative name in another's place", { $id: 'x', $defs: { a: { $id: ADDRESS, $ref: 'x' } } }],
-  ])(
-    'N11: of a chart are not taken where a schema of values is loaded from %s -> FIELD_INVALID',
-    async (_, schema) => {
-      const text = JSON.stringify(schema);
-      for (const path of ['values.schema.json', 'charts/db/values.schema.json']) {
-        const { read } = await world({ 'chart/Chart.yaml': 'name: a', [`chart/${path}`]: text });
-        await expect(read({ path: 'chart' })).rejects.toMatchObject({
-          code: 'FIELD_INVALID',
-          at: { file: `apps/shop/chart/${path}` },
-        });
-      }
-    },
-  );
-
-  it.each([
-    [
-      'with a byte order mark, which Helm skips',
-      '\uFEFF{"$ref": "http://127.0.0.1:1/x.json"}',
-      '$ref refers to',
-    ],
-    ['that is not JSON', '{"$ref": "http://127.0.0.1:1/x.json"} {}', 'is not JSON'],
-  ])('N11: of a chart are not taken with a schema of values %s -> FIELD_INVALID', async (_, text, said) => {
-    const { read } = await world({ 'chart/Chart.yaml': 'name: a', 'chart/values.schema.json': text });
-    await expect(read({ path: 'chart' })).rejects.toMatchObject({
-      code: 'FIELD_INVALID',
-      message: expect.stringContaining(said),
-      at: { file: 'apps/shop/chart/values.schema.json' },
-    });
-  });
-
-  it.each([
-    [
-      'itself',
-      {
-        ...DRAFT_7,
-        $id: 'https://example.com/web.json',
-        properties: { a: { $ref: '#/$defs/a' }, b: { $ref: 'https://example.com/web.json#/$defs/a' } },
-        $defs: { a: { type: 'string', default: '$ref' } },
-      },
-    ],
-    [
-      'a schema in $defs',
-      { items: { $ref: `${ADDRESS}#/items` }, $defs: { a: { $id: ADDRESS, items: {} } } },
-    ],
-    [
-      'one in the definitions of draft 7',
-      { ...DRAFT_7, $ref: ADDRESS, definitions: { a: { $id: `${ADDRESS}#` } } },
-    ],
-    [
-      'drafts that Helm has',
-      {
-        $schema: 'https://json-schema.org/draft/2020-12/schema',
-        properties: {
-          a: { $ref: 'http://json-schema.org/draft-07/schema#/definitions/nonNegativeInteger' },
-          b: { $ref: 'https://json-schema.org/draft/2020-12/meta/unevaluated' },
-        },
-      },
-    ],
-    ['one in those of draft 4', { ...DRAFT_4, $ref: ADDRESS, definitions: { a: { id: ADDRESS } } }],
-  ])('of a chart may have a values schema with references to %s', async (_, schema) => {
-    const { read } = await world({
-      'chart/Chart.yaml': 'name: a',
-      'chart/values.schema.json': JSON.stringify(schema),
-    });
-    expect((await read({ path: 'chart' })).source.kind).toBe('helm');
   });
 
   it('of a chart have values files from anywhere in the repository, in the given order', async () => {
