@@ -326,10 +326,14 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   clock = () => new Date(Date.now() + offset);
   await buildPromoted();
   const following = starting.use(
-    repeat(async () => {
-      await buildPromoted().catch(report);
-      await judge.round(signal);
-    }, FOLLOW_MS),
+    repeat(
+      async () => {
+        await buildPromoted().catch(report);
+        await judge.round(signal);
+      },
+      FOLLOW_MS,
+      report,
+    ),
   );
   wake = following.wake;
   await server.listen({ host: '127.0.0.1', port });

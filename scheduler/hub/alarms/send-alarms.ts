@@ -30,8 +30,8 @@ export type SenderOptions = {
 
 /**
  * Sends one receiver the notices that it does not have yet, at each call. Each accepted message is stored, so that after a kill
- * nothing is lost and at most the current message is sent again, with the same id. Failures are logged and tried again after a
- * pause. Never throws.
+ * nothing is lost and at most the current message is sent again, with the same id. A receiver that fails is logged and tried again after a
+ * pause.
  */
 export const createAlarmSender = (
   receiver: ReceiverSettings,
@@ -119,15 +119,7 @@ export const createAlarmSender = (
     if (message !== before?.message) log.warn({ receiver: name, why: message }, 'alarms not delivered');
   };
 
-  return async (signal: AbortSignal): Promise<void> => {
-    try {
-      await tell(signal);
-    } catch (error) {
-      if (signal.aborted) return;
-      const { code, message } = toFleetError(error, `sending alarms to ${name}`);
-      log.error({ receiver: name, code, why: message }, 'alarms not delivered');
-    }
-  };
+  return tell;
 };
 
 /** The carrier of the notices of a receiver. */

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { isFleetError, toFleetError } from '#bundles/errors';
 import type { ValuesReview } from '../../settings/values-review.ts';
 import type { Hub } from '../hub.ts';
 import {
@@ -8,7 +7,6 @@ import {
   type ValuesRepository,
 } from '../promote/values/decide-local-edits.ts';
 import { writeSites } from '../sites/write-site.ts';
-import { faultFields } from '../watch/fault-fields.ts';
 import type { Term } from './lead.ts';
 
 export type AnswererOptions = Pick<Term, 'confirm'> & {
@@ -22,7 +20,7 @@ export type AnswererOptions = Pick<Term, 'confirm'> & {
 
 /**
  * Decides about the values that people at sites set (decideLocalEdits), and lays out the statements of their sites. What waits for a person is logged
- * once. The returned function never throws.
+ * once.
  */
 export const createLocalAnswerer = ({
   hub,
@@ -42,7 +40,7 @@ export const createLocalAnswerer = ({
     logged.add(key);
     log.info({ agent, name, person, edit, outcome, note }, 'local value of a site');
   };
-  const round = async (signal: AbortSignal): Promise<void> => {
+  return async (signal: AbortSignal): Promise<void> => {
     await confirm();
     const { decisions, answered } = await decideLocalEdits(hub, { review, repository, now: clock(), signal });
     for (const one of decisions) logOnce(one);
@@ -50,15 +48,6 @@ export const createLocalAnswerer = ({
     const names = [...new Set(due.map(({ site }) => site))].map((name) => ({ name }));
     if (names.length > 0) await writeSites(hub, names, { now: clock(), command: 'serve', waitMs: 0 });
     for (const { edit } of due) laidOut.add(edit);
-  };
-  return async (signal: AbortSignal): Promise<void> => {
-    try {
-      await round(signal);
-    } catch (error) {
-      if (signal.aborted) return;
-      if (isFleetError(error, 'BUSY')) log.info({ why: error.message }, 'answers to sites not laid out yet');
-      else log.error(faultFields(toFleetError(error, 'answering local values')), 'local values not answered');
-    }
   };
 };
 

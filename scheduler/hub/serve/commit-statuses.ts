@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Digest } from '#bundles/digest';
-import { type FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { isFleetError, toFleetError } from '#bundles/errors';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { pauseMs } from '#bundles/retry';
 import { formatTime } from '#bundles/time';
@@ -145,23 +145,16 @@ export const createStatusSetter = (options: StatusOptions): StatusSetter => {
     round: async (signal) => {
       if (!followed) return;
       const promotion = followed;
-      const failed = (error: unknown, what: object): void => {
+      // Read in every round: officers may install a new root while the hub runs.
+      const keys = await openKeyDirectory(requireSetting(configuration, 'keys'));
+      const hub: GateHub = { keys, store, layout: requireSetting(configuration, 'layout') };
+      for (const { name: environment } of promotion.environments) {
+        await one(hub, promotion, environment, signal).catch((error: unknown) => {
+          signal.throwIfAborted();
+          const fault = toFleetError(error, 'judging what commit statuses say');
+          log.error({ environment, ...faultFields(fault) }, 'commit statuses not judged');
+        });
         if (signal.aborted) return;
-        const fault: FleetError = toFleetError(error, 'judging what commit statuses say');
-        log.error({ ...what, ...faultFields(fault) }, 'commit statuses not judged');
-      };
-      try {
-        // Read in every round: officers may install a new root while the hub runs.
-        const keys = await openKeyDirectory(requireSetting(configuration, 'keys'));
-        const hub: GateHub = { keys, store, layout: requireSetting(configuration, 'layout') };
-        for (const { name: environment } of promotion.environments) {
-          if (signal.aborted) return;
-          await one(hub, promotion, environment, signal).catch((error: unknown) =>
-            failed(error, { environment }),
-          );
-        }
-      } catch (error) {
-        failed(error, {});
       }
     },
   };

@@ -17,6 +17,7 @@ import { createKeepCurrent } from './keep-current.ts';
 import type { Duty, Term } from './lead.ts';
 import { createLocalAnswerer } from './answer-local-edits.ts';
 import { createLayerComposer, type LayerComposer } from './compose-layers.ts';
+import { logFailure } from './log-failure.ts';
 import { loopDuty } from './loop-duty.ts';
 import { limitDutyCycle } from './limit-duty-cycle.ts';
 import { createMirror } from './mirror-sites.ts';
@@ -64,7 +65,7 @@ export const dutiesOf = (options: DutyOptions): readonly Duty[] => {
     ...(options.configuration.platform === undefined ? [] : [loop]),
     keepCurrent(options),
     ...removeOld(options),
-    composeLayers(compose),
+    composeLayers(options, compose),
     answerLocal(options),
     mirrorSites(options),
     appendNotes(options),
@@ -83,66 +84,52 @@ const keepCurrent =
   ({ configuration, hub: { store }, clock, log, env }: DutyOptions): Duty =>
   async ({ confirm }) => {
     const publish = channelPublisher(configuration, clock, env, confirm);
-    return repeat(createKeepCurrent({ configuration, store, clock, log, publish }), KEEP_MS);
+    const round = createKeepCurrent({ configuration, store, clock, log, publish });
+    return repeat(round, KEEP_MS, logFailure(log, 'keeping releases current', 'not published'));
   };
 
-/** Stores names of packages for dashboards. A failure is tried again in the next round. */
+/** Stores names of packages for dashboards. */
 const nameVersions =
   ({ hub, log }: DutyOptions): Duty =>
   async () =>
-    repeat(async () => {
-      try {
-        await noteVersions(hub);
-      } catch (error) {
-        log.error(faultFields(toFleetError(error, 'noting versions')), 'versions not noted');
-      }
-    }, VERSIONS_MS);
+    repeat(() => noteVersions(hub), VERSIONS_MS, logFailure(log, 'noting versions', 'versions not noted'));
 
-/** Counts the fleet once an hour. A failure is tried again in the next round. */
+/** Counts the fleet once an hour. */
 const countHourly =
   ({ hub, clock, log }: DutyOptions): Duty =>
   async () =>
-    repeat(async () => {
-      try {
-        await sampleCompliance(hub, clock());
-      } catch (error) {
-        log.error(faultFields(toFleetError(error, 'counting the fleet')), 'compliance not sampled');
-      }
-    }, SAMPLE_MS);
+    repeat(
+      () => sampleCompliance(hub, clock()),
+      SAMPLE_MS,
+      logFailure(log, 'counting the fleet', 'compliance not sampled'),
+    );
 
 /** @throws FleetError USAGE for `retention` */
 const removeOld = ({ configuration, hub, clock, log }: DutyOptions): readonly Duty[] => {
   if (configuration.retention === undefined) return [];
   const days = retentionDays(configuration.retention);
   const round = async (signal: AbortSignal): Promise<void> => {
-    try {
-      const removed = await applyRetention(hub, { days, now: clock(), signal });
-      if (!removed)
-        log.warn({ days }, 'no agent was heard for 30 days: nothing removed, is the clock right?');
-      else if (Object.values(removed).some((rows) => rows > 0))
-        log.info({ days, ...removed }, 'removed old facts');
-    } catch (error) {
-      if (!signal.aborted) log.error(faultFields(toFleetError(error, 'removing old facts')), 'not removed');
-    }
+    const removed = await applyRetention(hub, { days, now: clock(), signal });
+    if (!removed) log.warn({ days }, 'no agent was heard for 30 days: nothing removed, is the clock right?');
+    else if (Object.values(removed).some((rows) => rows > 0))
+      log.info({ days, ...removed }, 'removed old facts');
   };
-  return [async () => repeat(round, RETENTION_MS)];
+  return [async () => repeat(round, RETENTION_MS, logFailure(log, 'removing old facts', 'not removed'))];
 };
 
 /** Moves changes that were made through the API to the audit log, and those of commands that could not. */
 const appendNotes =
   ({ hub, clock, log }: DutyOptions): Duty =>
   async () => {
-    const round = repeat(async () => {
-      try {
-        const unfinished = await noteUnfinishedWrites(hub.store, clock());
-        if (unfinished > 0) log.warn({ unfinished }, 'writes into the repository without a known end');
-        const { appended, waiting } = await appendChanges(hub, { command: 'serve', now: clock() });
-        if (appended > 0) log.info({ appended }, 'changes appended to the audit log');
-        if (waiting) log.warn(faultFields(waiting), 'changes wait for the audit log');
-      } catch (error) {
-        log.error(faultFields(toFleetError(error, 'appending to the audit log')), 'audit log not written');
-      }
-    }, MIRROR_MS);
+    const append = async (): Promise<void> => {
+      const unfinished = await noteUnfinishedWrites(hub.store, clock());
+      if (unfinished > 0) log.warn({ unfinished }, 'writes into the repository without a known end');
+      const { appended, waiting } = await appendChanges(hub, { command: 'serve', now: clock() });
+      if (appended > 0) log.info({ appended }, 'changes appended to the audit log');
+      if (waiting) log.warn(faultFields(waiting), 'changes wait for the audit log');
+    };
+    const onFailure = logFailure(log, 'appending to the audit log', 'audit log not written');
+    const round = repeat(append, MIRROR_MS, onFailure);
     return {
       wake: (what) => {
         if (what === 'sites') round.wake();
@@ -151,11 +138,12 @@ const appendNotes =
     };
   };
 
-/** Composes the values of sites from the layers that releases name. A failure is tried again in the next round. */
+/** Composes the values of sites from the layers that releases name. */
 const composeLayers =
-  (compose: LayerComposer): Duty =>
+  ({ log }: DutyOptions, compose: LayerComposer): Duty =>
   async ({ confirm }) => {
-    const round = repeat((signal) => compose.round({ confirm, signal }), COMPOSE_MS);
+    const onFailure = logFailure(log, 'composing the values of sites', 'sites not composed');
+    const round = repeat((signal) => compose.round({ confirm, signal }), COMPOSE_MS, onFailure);
     return {
       wake: (what) => {
         if (what === 'sites' || what === 'build') round.wake();
@@ -186,12 +174,13 @@ const composeFirst =
     }
   };
 
-/** Answers the values that people at sites set. A failure is tried again in the next round. */
+/** Answers the values that people at sites set. */
 const answerLocal =
   ({ configuration: { siteValues: review }, hub, clock, log, authoring }: DutyOptions): Duty =>
   async ({ confirm }) => {
     const repository = (review?.write ?? 'hub') === 'hub' ? undefined : authoring;
-    return repeat(createLocalAnswerer({ hub, review, repository, clock, log, confirm }), COMPOSE_MS);
+    const round = createLocalAnswerer({ hub, review, repository, clock, log, confirm });
+    return repeat(round, COMPOSE_MS, logFailure(log, 'answering local values', 'local values not answered'));
   };
 
 const mirrorSites =
@@ -199,7 +188,8 @@ const mirrorSites =
   async ({ confirm }) => {
     const publish = sitePublisher(configuration, clock, env, confirm);
     const round = createMirror({ hub, publish, clock, log, metrics });
-    const mirror = repeat(limitDutyCycle(round, MIRROR_CYCLE), MIRROR_MS);
+    const onFailure = logFailure(log, 'reading sites', 'sites not published yet');
+    const mirror = repeat(limitDutyCycle(round, MIRROR_CYCLE), MIRROR_MS, onFailure);
     return {
       wake: (what) => {
         if (what === 'sites') mirror.wake();

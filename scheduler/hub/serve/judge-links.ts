@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
-import { isFleetError, toFleetError } from '#bundles/errors';
+import { toFleetError } from '#bundles/errors';
 import { openOrStartLayout, referenceOf } from '#bundles/formats/layout/layout';
 import { formatTime } from '#bundles/time';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
@@ -19,7 +19,6 @@ import type { Verdict } from '../promote/judge/verdict.ts';
 import { type LinkState, recordLinkStates } from '../questions/state/link-states.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Database } from '../store/tables.ts';
-import { faultFields } from '../watch/fault-fields.ts';
 import type { CheckAsker } from './ask-checks.ts';
 import { heldFromPolicy, promoteIfOpen, type PromoteOptions } from './promote-open.ts';
 
@@ -167,17 +166,7 @@ export const createLinkJudge = (options: JudgeOptions): LinkJudge => {
       links = linksOf(promotion);
       followed = true;
     },
-    round: async (signal) => {
-      try {
-        await round(signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        const fault = toFleetError(error, 'judging the promotions');
-        if (isFleetError(fault, 'BUSY'))
-          log.info({ why: fault.message }, 'promotions not judged in this round');
-        else log.error(faultFields(fault), 'promotions not judged');
-      }
-    },
+    round,
   };
 };
 

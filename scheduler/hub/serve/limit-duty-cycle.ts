@@ -7,12 +7,15 @@ export type DutyCycle = {
   readonly maxPauseMs: number;
 };
 
-/** Pauses after each round: at thousands of sites a report comes with every second. */
+/** Pauses after each round, also one that fails: at thousands of sites a report comes with every second. */
 export const limitDutyCycle =
   (round: (signal: AbortSignal) => Promise<unknown>, { share, maxPauseMs }: DutyCycle) =>
   async (signal: AbortSignal): Promise<void> => {
     const started = performance.now();
-    await round(signal);
-    const pauseMs = Math.min((performance.now() - started) / share, maxPauseMs);
-    await setTimeout(pauseMs, undefined, { signal }).catch(() => {});
+    try {
+      await round(signal);
+    } finally {
+      const pauseMs = Math.min((performance.now() - started) / share, maxPauseMs);
+      await setTimeout(pauseMs, undefined, { signal }).catch(() => {});
+    }
   };

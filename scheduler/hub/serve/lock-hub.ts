@@ -73,7 +73,12 @@ const lockDatabase = async (
     onNotice,
   });
   if (!lock) return undefined;
-  const confirming = repeat(() => lock.confirm().catch(() => {}), CONFIRM_MS);
+  // A lock that is lost says so itself.
+  const confirming = repeat(
+    () => lock.confirm(),
+    CONFIRM_MS,
+    () => {},
+  );
   return {
     ...lock,
     [Symbol.asyncDispose]: async () => {

@@ -6,6 +6,7 @@ import type { Store } from '../store/open-store.ts';
 import type { Metrics } from '../http/metrics/metrics.ts';
 import type { Watch } from '../watch/watch-platform.ts';
 import type { Duty, Term } from './lead.ts';
+import { logFailure } from './log-failure.ts';
 import { repeat } from './repeat.ts';
 import { limitDutyCycle } from './limit-duty-cycle.ts';
 import { registerLoopMetrics } from './register-loop-metrics.ts';
@@ -64,7 +65,11 @@ export const loopDuty =
       openChanges: openChanges(configuration, places),
       onPromoted: () => watch.wake(),
     });
-    const judging = repeat(limitDutyCycle(judge.round, JUDGE_CYCLE), JUDGE_MS);
+    const judging = repeat(
+      limitDutyCycle(judge.round, JUDGE_CYCLE),
+      JUDGE_MS,
+      logFailure(log, 'judging the promotions', 'promotions not judged'),
+    );
     const { commitStatuses } = configuration;
     const statuses =
       commitStatuses &&
@@ -78,7 +83,13 @@ export const loopDuty =
         random: Math.random,
       });
     // Beside the judgement: a forge that does not answer holds no promotion up.
-    const statusLoop = statuses && repeat(limitDutyCycle(statuses.round, JUDGE_CYCLE), JUDGE_MS);
+    const statusLoop =
+      statuses &&
+      repeat(
+        limitDutyCycle(statuses.round, JUDGE_CYCLE),
+        JUDGE_MS,
+        logFailure(log, 'judging what commit statuses say', 'commit statuses not judged'),
+      );
     const watch = watchPlatform(
       {
         configuration,

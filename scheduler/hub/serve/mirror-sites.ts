@@ -30,18 +30,14 @@ type Statement = { readonly name: string; readonly version: number };
 /**
  * Copies the newest statement of every site to the layout and the registry. The database keeps them, so failures (a build holds
  * the layout, the registry or the database is unreachable) are logged and retried at the next call. Completed statements are skipped.
- * @returns a function that resolves to the number of sites not yet published, or to undefined if the database did not say which there are
+ * @returns a function that resolves to the number of sites not yet published, and rejects if the database did not say which there are
  */
 export const createMirror = (options: MirrorOptions) => {
   const { hub, log, metrics } = options;
   const done = new Map<string, number>();
 
-  return async (signal: AbortSignal): Promise<number | undefined> => {
-    const sites = await readStatements(hub).catch((error: unknown) => {
-      if (!signal.aborted)
-        log.warn(faultFields(toFleetError(error, 'reading sites')), 'sites not published yet');
-    });
-    if (!sites) return undefined;
+  return async (signal: AbortSignal): Promise<number> => {
+    const sites = await readStatements(hub);
     const due = sites.filter(({ name, version }) => done.get(name) !== version);
     const failures = new Map<string, FleetError>();
     for (const part of parts(due, AT_ONCE)) {

@@ -6,13 +6,24 @@ export type Repeated = AsyncDisposable & {
 };
 
 /**
- * Runs `work` repeatedly, one round at a time: immediately, then every `everyMs` or when poked. Disposal aborts the signal and
- * waits for the current round. `work` must not throw.
+ * Runs `work` repeatedly, one round at a time: immediately, then every `everyMs` or when poked. `onFailure` gets what a round threw, and the
+ * next round tries again. Disposal aborts the signal and waits for the current round, whose failure is then not reported.
  */
-export const repeat = (work: (signal: AbortSignal) => Promise<unknown>, everyMs: number): Repeated => {
+export const repeat = (
+  work: (signal: AbortSignal) => Promise<unknown>,
+  everyMs: number,
+  onFailure: (error: unknown) => void,
+): Repeated => {
   const stop = new AbortController();
   let isWoken = true;
   let wake = new AbortController();
+  const round = async (): Promise<void> => {
+    try {
+      await work(stop.signal);
+    } catch (error) {
+      if (!stop.signal.aborted) onFailure(error);
+    }
+  };
   const loop = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       if (!isWoken) {
@@ -21,7 +32,7 @@ export const repeat = (work: (signal: AbortSignal) => Promise<unknown>, everyMs:
         await setTimeout(everyMs, undefined, { signal }).catch(() => {});
       }
       isWoken = false;
-      if (!stop.signal.aborted) await work(stop.signal);
+      if (!stop.signal.aborted) await round();
     }
   };
   const running = loop();

@@ -18,6 +18,7 @@ import { readDesired } from '../questions/state/read-desired.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Watch } from '../watch/watch-platform.ts';
 import type { RunningDuty } from './lead.ts';
+import { logFailure } from './log-failure.ts';
 import { repeat } from './repeat.ts';
 import { limitDutyCycle } from './limit-duty-cycle.ts';
 
@@ -62,6 +63,7 @@ export const startAlarms = (options: AlarmOptions): RunningDuty => {
         onDelivered: (name, result, count) => metrics?.alarmsDelivered.inc({ receiver: name, result }, count),
       }),
       LOOK_MS,
+      logFailure(log, 'sending alarms', 'alarms not delivered', { receiver: receiver.name }),
     ),
   );
   const look = createAlarmRound(options);
@@ -70,6 +72,7 @@ export const startAlarms = (options: AlarmOptions): RunningDuty => {
       if (await look(signal)) for (const sender of senders) sender.wake();
     }, CYCLE),
     LOOK_MS,
+    logFailure(log, 'looking for alarms', 'alarms not judged'),
   );
   return {
     // Events that change a gate change alarms, too: reports and decisions.
@@ -84,13 +87,13 @@ export const startAlarms = (options: AlarmOptions): RunningDuty => {
   };
 };
 
-/** @returns a function that resolves to whether any alarm is new or over. It logs failures and never throws. */
+/** @returns a function that resolves to whether any alarm is new or over */
 export const createAlarmRound = (options: AlarmOptions) => {
   const { configuration, store, clock, log } = options;
   const receivers = (configuration.alarms?.receivers ?? []).map(({ name }) => name);
   let known: KeyDirectory | undefined;
 
-  const look = async (signal: AbortSignal): Promise<boolean> => {
+  return async (signal: AbortSignal): Promise<boolean> => {
     const now = clock();
     // Read in every round, as officers may install a new root; the same root is kept, as releases are verified once by it.
     const read = await openKeyDirectory(requireSetting(configuration, 'keys'));
@@ -122,18 +125,6 @@ export const createAlarmRound = (options: AlarmOptions) => {
     for (const { id, kind, summary } of over) log.info({ alarm: id, kind, why: summary }, 'alarm over');
     await forgetAlarms(store, receivers, now);
     return opened.length > 0 || over.length > 0;
-  };
-
-  return async (signal: AbortSignal): Promise<boolean> => {
-    try {
-      return await look(signal);
-    } catch (error) {
-      if (!signal.aborted) {
-        const { code, message } = toFleetError(error, 'looking for alarms');
-        log.error({ code, why: message }, 'alarms not judged');
-      }
-      return false;
-    }
   };
 };
 

@@ -20,6 +20,7 @@ import type { People } from '../people/people.ts';
 import { notePresence } from '../http/note-presence.ts';
 import type { AgentQuota } from '../http/quota.ts';
 import { readAhead } from './read-ahead.ts';
+import { logFailure } from './log-failure.ts';
 import { repeat } from './repeat.ts';
 import {
   type CertificateSource,
@@ -76,7 +77,8 @@ export const startHub = async (options: HubOptions): Promise<RunningHub> => {
   await using starting = new AsyncDisposableStack();
   const presence = notePresence(hub.store, clock, log);
   starting.defer(presence.flush);
-  starting.use(repeat(presence.flush, PRESENCE_WRITE_MS));
+  const onUnnoted = logFailure(log, 'noting who is there', 'presence not noted yet');
+  starting.use(repeat(presence.flush, PRESENCE_WRITE_MS, onUnnoted));
   const context: Context = {
     hub,
     authority,
@@ -104,15 +106,16 @@ export const startHub = async (options: HubOptions): Promise<RunningHub> => {
     ...defined({ enrolmentsPerMinute: options.enrolmentsPerMinute }),
   });
   exposeExpiry(metrics, shown, options);
-  const renewal = repeat(async () => {
-    const next = await renew(shown, options);
+  const renew = async (): Promise<void> => {
+    const next = await nextCertificate(shown, options);
     if (!next) return;
     shown = next;
     (server.server as TlsServer).setSecureContext(tlsOptions(shown, hub));
     exposeExpiry(metrics, shown, options);
     log.info({ ends: shown.to.toISOString() }, 'certificate renewed');
-  }, options.certificateMs ?? CERTIFICATE_MS);
-  starting.use(renewal);
+  };
+  const onUnrenewed = logFailure(log, 'renewing the certificate', 'certificate not renewed');
+  starting.use(repeat(renew, options.certificateMs ?? CERTIFICATE_MS, onUnrenewed));
   starting.defer(async () => {
     const forceClose = setTimeout(() => server.server.closeAllConnections(), GRACE_MS);
     await server.close();
@@ -158,22 +161,16 @@ const tlsOptions = ({ certificate, key }: ServerCertificate, { keys }: Hub) => (
   handshakeTimeout: 10_000,
 });
 
-/** The next certificate if the current one is due or the files changed. A failure is logged, and the current one is kept. */
-const renew = async (
+/** The next certificate if the current one is due or the files changed. */
+const nextCertificate = async (
   shown: ServerCertificate,
-  { certificate, clock, log, metrics }: HubOptions,
+  { certificate, clock, metrics }: HubOptions,
 ): Promise<ServerCertificate | undefined> => {
   if (certificate.kind === 'issued' && !isDue(shown, clock())) return undefined;
-  try {
-    const next = await obtainCertificate(certificate, clock());
-    if (next.certificate === shown.certificate) return undefined;
-    if (certificate.kind === 'issued') metrics.certificates.inc({ purpose: 'server' });
-    return next;
-  } catch (cause) {
-    const { code, message } = toFleetError(cause);
-    log.error({ code, why: message }, 'certificate not renewed');
-    return undefined;
-  }
+  const next = await obtainCertificate(certificate, clock());
+  if (next.certificate === shown.certificate) return undefined;
+  if (certificate.kind === 'issued') metrics.certificates.inc({ purpose: 'server' });
+  return next;
 };
 
 const exposeExpiry = (metrics: Metrics, shown: ServerCertificate, { hub, authority }: HubOptions): void => {

@@ -100,6 +100,7 @@ export const buildStep = async (
         onEnvironment: tell,
       }),
     );
+    for (const one of outcome.abandoned) log.warn(faultFields(one), 'channel not built any more');
     failure = outcome.environments.flatMap(({ problems }) => problems)[0];
     await pruneCache(platform.cacheDirectory, clock());
   } catch (error) {
