@@ -3,7 +3,8 @@ import { contentsOf, type MediumContents, nameVolumes } from '#bundles/formats/m
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { askHub, type HubAccess } from '#bundles/transport/hub/ask-hub';
 import { certificatesOf } from '#bundles/transport/registry/registry-access';
-import { type RecordedMedium, type RecordMedium, recordMedium } from '#bundles/transport/hub/client';
+import type { RecordMedium, RecordedMedium } from '#bundles/schemas/types/hub-decisions';
+import { recordMedium } from '#bundles/transport/hub/client';
 import { newestIssued } from '../plan/newest-issued.ts';
 import type { Prepared } from '../plan/prepare.ts';
 import type { Exported } from './export-medium.ts';

@@ -1,6 +1,7 @@
 import type { SuccessResponse, ApiResponse, RequestOpts, WithHeaders } from '@oazapfts/runtime';
 import { z } from 'zod';
 import { defined } from '#bundles/defined';
+import type { Sites } from '#bundles/schemas/types/hub-decisions';
 import {
   alarmCauses,
   alarms,
@@ -9,7 +10,6 @@ import {
   gate,
   history,
   search,
-  type Sites,
   sites,
   status,
   where,
@@ -130,7 +130,7 @@ export const QUESTIONS: readonly Question[] = [
     ],
     { environment },
     async (ask, input, { limit, cursor }) => {
-      const differing: Sites['sites'] = [];
+      const differing: Sites['sites'][number][] = [];
       let next: string | null | undefined = cursor;
       let read = 0;
       for (;;) {

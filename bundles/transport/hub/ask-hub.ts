@@ -2,7 +2,7 @@ import type { ApiResponse, RequestOpts, SuccessResponse, WithHeaders } from '@oa
 import type { RequestInit } from 'undici';
 import { FleetError, isFleetError } from '../../errors.ts';
 import { openConnections } from '../registry/http/connections.ts';
-import type { Problem } from './client.ts';
+import type { Problem } from '../../schemas/types/hub-decisions.ts';
 
 /** How a hub is reached with a token. */
 export type HubAccess = {

@@ -2,7 +2,7 @@ import type { ApiResponse, RequestOpts, SuccessResponse, WithHeaders } from '@oa
 import { redirect } from 'react-router';
 import { defined } from '#bundles/defined';
 import { plainText } from '#bundles/errors';
-import type { Problem } from '#bundles/transport/hub/client';
+import type { Problem } from '#bundles/schemas/types/hub-decisions';
 import { dropToken, keepFirstChange, readCsrf, readToken } from './session.ts';
 
 /** The refusal of the hub (RFC 9457), or of the network. */

@@ -1,4 +1,4 @@
-import type { LinkState } from '#bundles/transport/hub/client';
+import type { LinkState } from '#bundles/schemas/types/hub-decisions';
 
 /** Links in the order of the chain, from the first environment. */
 export const inChainOrder = (links: readonly LinkState[]): readonly LinkState[] => {

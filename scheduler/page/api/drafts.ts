@@ -1,3 +1,4 @@
+import type { Json } from '#bundles/json-value';
 import { keepTyped, readTyped } from './typed.ts';
 
 /** Edits of a form, kept while this tab is open: also when the session ends in between. */
@@ -37,9 +38,9 @@ export const editOf = (was: unknown, value: unknown): Edit =>
 /** Edits as the hub takes them. */
 export const changesOf = (
   edits: Draft['edits'],
-): { readonly set: Readonly<Record<string, unknown>>; readonly unset: string[] } => ({
+): { readonly set: Readonly<Record<string, Json>>; readonly unset: readonly string[] } => ({
   set: Object.fromEntries(
-    Object.entries(edits).flatMap(([name, one]) => (one.removed === true ? [] : [[name, one.value]])),
+    Object.entries(edits).flatMap(([name, one]) => (one.removed === true ? [] : [[name, one.value as Json]])),
   ),
   unset: Object.entries(edits).flatMap(([name, one]) => (one.removed === true ? [name] : [])),
 });

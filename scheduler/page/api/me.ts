@@ -1,5 +1,6 @@
 import { useRouteLoaderData } from 'react-router';
-import { me as askMe, type Me } from '#bundles/transport/hub/client';
+import type { Me } from '#bundles/schemas/types/hub-decisions';
+import { me as askMe } from '#bundles/transport/hub/client';
 import { ask } from './ask.ts';
 import { keepCsrf } from './session.ts';
 import { keepTypedOf } from './typed.ts';

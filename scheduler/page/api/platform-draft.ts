@@ -1,4 +1,4 @@
-import type { PlatformObject } from '#bundles/transport/hub/client';
+import type { PlatformObject } from '#bundles/schemas/types/hub-decisions';
 import { keepTyped, readTyped } from './typed.ts';
 
 /** An edit of an object of the platform that is not saved. */

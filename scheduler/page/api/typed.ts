@@ -1,4 +1,4 @@
-import type { Me } from '#bundles/transport/hub/client';
+import type { Me } from '#bundles/schemas/types/hub-decisions';
 
 /** Begins the keys of what was typed and not sent. It is kept while this tab is open, for the person who typed it. */
 const PREFIX = 'fleet-ferry-typed';

@@ -1,4 +1,4 @@
-import type { Search } from '#bundles/transport/hub/client';
+import type { Search } from '#bundles/schemas/types/hub-decisions';
 
 /** Address of the form for values of a site, or of one of its agents. */
 export const valuesAddress = (site: string, agent: string | null): string =>

@@ -1,4 +1,4 @@
-import type { StatusRow as Row } from '#bundles/transport/hub/client';
+import type { StatusRow as Row } from '#bundles/schemas/types/hub-decisions';
 import { formatAge } from '../../hub/questions/status/format-age.ts';
 import { usePreferences } from '../api/preferences.ts';
 import { exactTime } from './exact-time.ts';

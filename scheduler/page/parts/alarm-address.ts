@@ -1,4 +1,4 @@
-import type { Alarms } from '#bundles/transport/hub/client';
+import type { Alarms } from '#bundles/schemas/types/hub-decisions';
 
 type Subject = Alarms['alarms'][number]['subject'];
 

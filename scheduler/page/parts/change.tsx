@@ -1,4 +1,4 @@
-import type { ItemDiff } from '#bundles/transport/hub/client';
+import type { ItemDiff } from '#bundles/schemas/types/hub-decisions';
 
 type Props = { readonly object: ItemDiff; readonly isOpen?: boolean };
 

@@ -1,6 +1,6 @@
 import { Anchor, Table } from '@mantine/core';
 import { Link } from 'react-router';
-import type { ShownChange } from '#bundles/transport/hub/client';
+import type { ShownChange } from '#bundles/schemas/types/hub-decisions';
 import { valuesAddress } from './address-of.ts';
 import { JsonText } from './json-text.tsx';
 import { LongTable } from './long-table.tsx';

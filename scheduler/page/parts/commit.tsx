@@ -1,5 +1,5 @@
 import { Code } from '@mantine/core';
-import type { Workloads } from '#bundles/transport/hub/client';
+import type { Workloads } from '#bundles/schemas/types/hub-decisions';
 
 type Version = Workloads['workloads'][number]['cells'][number]['versions'][number]['version'];
 

@@ -1,4 +1,4 @@
-import type { Audit } from '#bundles/transport/hub/client';
+import type { Audit } from '#bundles/schemas/types/hub-decisions';
 
 type Entry = Pick<Audit['entries'][number], 'kind' | 'what' | 'environment' | 'stage' | 'only' | 'about'>;
 

@@ -1,5 +1,5 @@
 import { readChangedValues } from '#bundles/formats/author-schema/changed-values';
-import type { Audit, Events } from '#bundles/transport/hub/client';
+import type { Audit, Events } from '#bundles/schemas/types/hub-decisions';
 import { describeEntry } from './describe-entry.ts';
 import type { Tone } from './tone.ts';
 

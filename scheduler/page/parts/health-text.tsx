@@ -1,5 +1,5 @@
 import { Code, Text } from '@mantine/core';
-import type { StatusRow as Row } from '#bundles/transport/hub/client';
+import type { StatusRow as Row } from '#bundles/schemas/types/hub-decisions';
 import { SourceOf } from './age.tsx';
 
 /** The health of a package as its agent reported it, with failed checks and what they printed. */

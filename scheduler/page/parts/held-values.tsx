@@ -1,5 +1,5 @@
 import { Text, Title } from '@mantine/core';
-import type { Status } from '#bundles/transport/hub/client';
+import type { Status } from '#bundles/schemas/types/hub-decisions';
 import { Age } from './age.tsx';
 
 type Held = Status['heldSites'][number];

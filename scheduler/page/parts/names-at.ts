@@ -1,4 +1,4 @@
-import type { Where } from '#bundles/transport/hub/client';
+import type { Where } from '#bundles/schemas/types/hub-decisions';
 
 /**
  * Versions that run at a site, by '<agent> <assignment>', as people say them.

@@ -1,4 +1,4 @@
-import type { Media } from '#bundles/transport/hub/client';
+import type { Media } from '#bundles/schemas/types/hub-decisions';
 
 /** The agents of one channel that wait for a medium with its newest release. */
 export type NextMedium = {

@@ -1,7 +1,8 @@
 import { Anchor, Loader, Table, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
-import { getV1Package, type Package } from '#bundles/transport/hub/client';
+import type { Package } from '#bundles/schemas/types/hub-decisions';
+import { getV1Package } from '#bundles/transport/hub/client';
 import { Refusal, send } from '../api/ask.ts';
 import { useAnswer } from '../api/use-answer.ts';
 import { Change } from './change.tsx';

@@ -1,4 +1,4 @@
-import type { PlacedValue } from '#bundles/transport/hub/client';
+import type { PlacedValue } from '#bundles/schemas/types/hub-decisions';
 import { At } from './age.tsx';
 import { JsonText } from './json-text.tsx';
 

@@ -1,6 +1,6 @@
 import { Anchor } from '@mantine/core';
 import { Link } from 'react-router';
-import type { Where } from '#bundles/transport/hub/client';
+import type { Where } from '#bundles/schemas/types/hub-decisions';
 import { Age } from './age.tsx';
 import type { Facet } from './facet.ts';
 import { type Column, FilteredTable } from './filtered-table.tsx';

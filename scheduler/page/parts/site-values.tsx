@@ -1,7 +1,8 @@
 import { Anchor, Loader, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'react-router';
-import { valuesOfSite, type ValuesOfSite } from '#bundles/transport/hub/client';
+import type { ValuesOfSite } from '#bundles/schemas/types/hub-decisions';
+import { valuesOfSite } from '#bundles/transport/hub/client';
 import { Refusal, send } from '../api/ask.ts';
 import { useAnswer } from '../api/use-answer.ts';
 import { valuesAddress } from './address-of.ts';

@@ -1,6 +1,6 @@
 import { Badge } from '@mantine/core';
 import { ageMarks } from '../../hub/questions/status/attention.ts';
-import type { StatusRow as Row } from '#bundles/transport/hub/client';
+import type { StatusRow as Row } from '#bundles/schemas/types/hub-decisions';
 import { type Tone, toneOf } from './tone.ts';
 
 export type { Tone } from './tone.ts';

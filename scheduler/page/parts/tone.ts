@@ -1,4 +1,4 @@
-import type { Overview, StatusRow as Row } from '#bundles/transport/hub/client';
+import type { Overview, StatusRow as Row } from '#bundles/schemas/types/hub-decisions';
 import { isQuiet } from '../../hub/questions/status/attention.ts';
 
 /** The scale of states: each has a colour, a shape and words. */

@@ -1,4 +1,4 @@
-import type { Media, StatusRow as Row } from '#bundles/transport/hub/client';
+import type { Media, StatusRow as Row } from '#bundles/schemas/types/hub-decisions';
 import { isAwaited } from './next-media.ts';
 
 type Carried = Media['agents'][number] | undefined;

@@ -2,13 +2,11 @@ import { Anchor, Badge, Button, Card, Group, SegmentedControl, Stack, Text, Titl
 import { useMemo, useState } from 'react';
 import { Link, type LoaderFunctionArgs, useLoaderData, useNavigate, useSearchParams } from 'react-router';
 import { formatCount } from '#bundles/format-count';
+import type { AlarmCauses, Alarms, AlarmsPast } from '#bundles/schemas/types/hub-decisions';
 import {
   acknowledgeAlarms,
-  type AlarmCauses,
   alarmCauses,
-  type Alarms,
   alarms,
-  type AlarmsPast,
   alarmsPast,
   endAlarmHandling,
   silenceAlarms,

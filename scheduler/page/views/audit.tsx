@@ -1,6 +1,7 @@
 import { Anchor, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { type Audit, audit } from '#bundles/transport/hub/client';
+import type { Audit } from '#bundles/schemas/types/hub-decisions';
+import { audit } from '#bundles/transport/hub/client';
 import { ask } from '../api/ask.ts';
 import { readNarrowed } from '../api/read-narrowed.ts';
 import { Age } from '../parts/age.tsx';

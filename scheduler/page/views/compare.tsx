@@ -1,7 +1,8 @@
 import { Anchor, Button, Group, NativeSelect, Table, Text, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { defined } from '#bundles/defined';
-import { type Compare, compare } from '#bundles/transport/hub/client';
+import type { Compare } from '#bundles/schemas/types/hub-decisions';
+import { compare } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { Change } from '../parts/change.tsx';
 import { Pages } from '../parts/pages.tsx';

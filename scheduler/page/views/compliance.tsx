@@ -1,6 +1,7 @@
 import { Anchor, Group, Text, Title } from '@mantine/core';
 import { Link, useSearchParams } from 'react-router';
-import { type Compliance, compliance, type LinkState } from '#bundles/transport/hub/client';
+import type { Compliance, LinkState } from '#bundles/schemas/types/hub-decisions';
+import { compliance } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
 import { Chart } from '../parts/chart/chart.tsx';

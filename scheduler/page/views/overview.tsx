@@ -1,17 +1,14 @@
 import { Anchor, NativeSelect, Text, Title } from '@mantine/core';
 import { type ReactNode, useMemo } from 'react';
 import { Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
-import {
-  type Alarms,
-  alarms,
-  type Audit,
-  audit,
-  type Compliance,
-  type FirstSteps as Steps,
-  firstSteps,
-  type Overview as Answer,
-  overview,
-} from '#bundles/transport/hub/client';
+import type {
+  Alarms,
+  Audit,
+  Compliance,
+  FirstSteps as Steps,
+  Overview as Answer,
+} from '#bundles/schemas/types/hub-decisions';
+import { alarms, audit, firstSteps, overview } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { At } from '../parts/age.tsx';
 import { ChainGraph } from '../parts/fleet/chain-graph.tsx';

@@ -1,15 +1,8 @@
 import { Anchor, Group, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { defined } from '#bundles/defined';
-import {
-  getV1Package,
-  type Media,
-  media,
-  type Package,
-  releaseRollback,
-  status,
-  type StatusRow,
-} from '#bundles/transport/hub/client';
+import type { Media, Package, StatusRow } from '#bundles/schemas/types/hub-decisions';
+import { getV1Package, media, releaseRollback, status } from '#bundles/transport/hub/client';
 import { ask } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { Change } from '../parts/change.tsx';

@@ -1,19 +1,17 @@
 import { Anchor, Card, Code, Group, Table, Text, Title } from '@mantine/core';
 import { Fragment } from 'react';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import type { Digest } from '#bundles/digest';
+import type { LinkState, Promotions, Rollouts, Verdict as Gate } from '#bundles/schemas/types/hub-decisions';
 import {
   gate as askGate,
-  type LinkState,
   pause,
   promote,
-  type Promotions,
   promotions as askPromotions,
   reject,
   resume,
-  type Rollouts,
   rollouts,
   sites,
-  type Verdict as Gate,
 } from '#bundles/transport/hub/client';
 import { formatCount } from '#bundles/format-count';
 import { ask, refusedOr, Refusal } from '../api/ask.ts';
@@ -321,7 +319,7 @@ const MOVES: Readonly<Record<Verb, (to: string) => string>> = {
 const decideFor = (
   verb: Verb,
   environment: string,
-  about: { readonly candidate?: string },
+  about: { readonly candidate?: Digest },
 ): Decision['decide'] => {
   switch (verb) {
     case 'promote':
@@ -372,7 +370,7 @@ const isOffered = (verb: Verb, state: string): boolean => {
   }
 };
 
-const candidateOf = (gate: Gate | Refusal): string | undefined =>
+const candidateOf = (gate: Gate | Refusal): Digest | undefined =>
   gate instanceof Refusal ? undefined : gate.candidate;
 
 const Conditions = ({ gate, now }: { readonly gate: Gate; readonly now: string }) => (

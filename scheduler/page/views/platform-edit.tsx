@@ -1,7 +1,8 @@
 import { Alert, NativeSelect, Text, Title } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useNavigate, useSearchParams } from 'react-router';
-import { platform, platformObject, type Platform, type PlatformObject } from '#bundles/transport/hub/client';
+import type { Platform, PlatformObject } from '#bundles/schemas/types/hub-decisions';
+import { platform, platformObject } from '#bundles/transport/hub/client';
 import { askAsAuthor, type NoAuthor } from '../api/author.ts';
 import type { EditedObject } from '../api/platform-draft.ts';
 import { NotAuthor } from '../parts/author/author-token.tsx';

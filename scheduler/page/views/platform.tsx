@@ -1,6 +1,7 @@
 import { Alert, Anchor, Group, Table, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { platform, type Platform } from '#bundles/transport/hub/client';
+import type { Platform } from '#bundles/schemas/types/hub-decisions';
+import { platform } from '#bundles/transport/hub/client';
 import { askAsAuthor, type NoAuthor } from '../api/author.ts';
 import { AUTHOR_KINDS } from '../parts/author/author-kinds.ts';
 import { NotAuthor } from '../parts/author/author-token.tsx';

@@ -1,10 +1,10 @@
 import { Anchor, Group, Progress, Table, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import type { Rollouts } from '#bundles/schemas/types/hub-decisions';
 import {
   rolloutAdvance,
   rolloutPause,
   rolloutResume,
-  type Rollouts,
   rollouts,
   rolloutTakeBack,
   valuesRolloutAdvance,

@@ -1,6 +1,7 @@
 import { Anchor, Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
-import { type Search, search } from '#bundles/transport/hub/client';
+import type { Search } from '#bundles/schemas/types/hub-decisions';
+import { search } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { addressOf } from '../parts/address-of.ts';
 import { Pages } from '../parts/pages.tsx';

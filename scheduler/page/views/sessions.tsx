@@ -1,7 +1,8 @@
 import { Alert, Button, Table, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useRevalidator } from 'react-router';
-import { endSession, type Sessions, sessions } from '#bundles/transport/hub/client';
+import type { Sessions } from '#bundles/schemas/types/hub-decisions';
+import { endSession, sessions } from '#bundles/transport/hub/client';
 import { ask, Refusal, send } from '../api/ask.ts';
 import { useMe } from '../api/me.ts';
 import { Age, At } from '../parts/age.tsx';

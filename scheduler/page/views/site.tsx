@@ -1,18 +1,8 @@
 import { Anchor, Group, Table, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import {
-  type Audit,
-  audit,
-  type Events,
-  events,
-  type Media,
-  media,
-  type Status,
-  status,
-  type StatusRow as Row,
-  where,
-} from '#bundles/transport/hub/client';
+import type { Audit, Events, Media, Status, StatusRow as Row } from '#bundles/schemas/types/hub-decisions';
+import { audit, events, media, status, where } from '#bundles/transport/hub/client';
 import { ask, given, refusedOr, Refusal } from '../api/ask.ts';
 import { Age, At, SourceOf } from '../parts/age.tsx';
 import { ShortDigest } from '../parts/digest.tsx';

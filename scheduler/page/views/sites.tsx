@@ -12,7 +12,8 @@ import {
 } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import { Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
-import { type Overview, overview } from '#bundles/transport/hub/client';
+import type { Overview } from '#bundles/schemas/types/hub-decisions';
+import { overview } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { filterRows } from '../parts/facet.ts';

@@ -1,6 +1,6 @@
 import { Anchor, Button, Table, Text, Timeline as Line, Title } from '@mantine/core';
 import { Link, useSearchParams } from 'react-router';
-import type { Audit, Events } from '#bundles/transport/hub/client';
+import type { Audit, Events } from '#bundles/schemas/types/hub-decisions';
 import { Age } from '../parts/age.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
 import { eventAddress, type Happening, joinHappenings, timeOfOldest } from '../parts/happenings.ts';

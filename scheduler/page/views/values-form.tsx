@@ -1,16 +1,14 @@
 import { useEffect, useMemo, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { defined } from '#bundles/defined';
-import {
-  type ValuesOpen,
-  valuesOpen,
-  valuesChange,
-  type ValuesChange as ChangeBody,
-  type ValuesChanged,
-  valuesPreview,
-  type ValuesOfSite,
-  type ValuesPreview,
-} from '#bundles/transport/hub/client';
+import type {
+  ValuesChange as ChangeBody,
+  ValuesChanged,
+  ValuesOfSite,
+  ValuesOpen,
+  ValuesPreview,
+} from '#bundles/schemas/types/hub-decisions';
+import { valuesOpen, valuesChange, valuesPreview } from '#bundles/transport/hub/client';
 import { ask as askHub, Refusal, send } from '../api/ask.ts';
 import {
   changesOf,

@@ -1,14 +1,13 @@
 import { Button, Group, Text } from '@mantine/core';
 import { useEffect, useMemo, useState } from 'react';
 import { useRevalidator } from 'react-router';
-import {
-  valuesChange,
-  type ValuesChange as ChangeBody,
-  type ValuesChanged,
-  valuesPreview,
-  type ValuesPreview,
-  type ValuesSelection,
-} from '#bundles/transport/hub/client';
+import type {
+  ValuesChange as ChangeBody,
+  ValuesChanged,
+  ValuesPreview,
+  ValuesSelection,
+} from '#bundles/schemas/types/hub-decisions';
+import { valuesChange, valuesPreview } from '#bundles/transport/hub/client';
 import { send } from '../api/ask.ts';
 import {
   changesOf,

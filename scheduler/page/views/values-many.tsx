@@ -2,7 +2,8 @@ import { Anchor, Button, Checkbox, Group, List, Text, TextInput, Title } from '@
 import { lazy, Suspense } from 'react';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { formatCount } from '#bundles/format-count';
-import { type ValuesSelection, valuesSelection, valuesTree } from '#bundles/transport/hub/client';
+import type { ValuesSelection } from '#bundles/schemas/types/hub-decisions';
+import { valuesSelection, valuesTree } from '#bundles/transport/hub/client';
 import { ask, Refusal, refusedOr } from '../api/ask.ts';
 import { Refused } from '../parts/with-reason.tsx';
 

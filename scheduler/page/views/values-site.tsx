@@ -1,14 +1,8 @@
 import { Alert, Anchor, Group, Table, Text, Title } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { Link, type LoaderFunctionArgs, redirect, useLoaderData, useSearchParams } from 'react-router';
-import {
-  type ShownChange,
-  valuesChange,
-  type ValuesOfSite,
-  valuesOfSite,
-  type ValuesVersions,
-  valuesVersions,
-} from '#bundles/transport/hub/client';
+import type { ShownChange, ValuesOfSite, ValuesVersions } from '#bundles/schemas/types/hub-decisions';
+import { valuesChange, valuesOfSite, valuesVersions } from '#bundles/transport/hub/client';
 import { ask, Refusal, send } from '../api/ask.ts';
 import { At } from '../parts/age.tsx';
 import { BAD } from '../parts/bad.ts';

@@ -2,13 +2,8 @@ import { Anchor, Button, Code, Group, List, Table, Text, TextInput, Title } from
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { formatCount } from '#bundles/format-count';
 import { nameSome } from '#bundles/name-some';
-import {
-  type ValuesProposals,
-  valuesProposals,
-  valuesReject,
-  type ValuesTree,
-  valuesTree,
-} from '#bundles/transport/hub/client';
+import type { ValuesProposals, ValuesTree } from '#bundles/schemas/types/hub-decisions';
+import { valuesProposals, valuesReject, valuesTree } from '#bundles/transport/hub/client';
 import { ask, given, send } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { ChangedValues } from '../parts/changed-values.tsx';

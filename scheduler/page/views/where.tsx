@@ -1,6 +1,7 @@
 import { Button, Group, Text, TextInput, Title } from '@mantine/core';
 import { Form, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
-import { type Where, where } from '#bundles/transport/hub/client';
+import type { Where } from '#bundles/schemas/types/hub-decisions';
+import { where } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { At } from '../parts/age.tsx';
 import { RunningAgents } from '../parts/running-agents.tsx';

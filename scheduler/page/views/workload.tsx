@@ -1,13 +1,7 @@
 import { Anchor, Button, Group, Table, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import {
-  type History as HistoryAnswer,
-  history,
-  type Where,
-  where,
-  type Workloads,
-  workloads,
-} from '#bundles/transport/hub/client';
+import type { History as HistoryAnswer, Where, Workloads } from '#bundles/schemas/types/hub-decisions';
+import { history, where, workloads } from '#bundles/transport/hub/client';
 import { ask, given, refusedOr, Refusal } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { Commit } from '../parts/commit.tsx';

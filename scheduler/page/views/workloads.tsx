@@ -1,6 +1,7 @@
 import { Anchor, Group, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { type Workloads, workloads } from '#bundles/transport/hub/client';
+import type { Workloads } from '#bundles/schemas/types/hub-decisions';
+import { workloads } from '#bundles/transport/hub/client';
 import { ask } from '../api/ask.ts';
 import { readNarrowed } from '../api/read-narrowed.ts';
 import type { Facet } from '../parts/facet.ts';

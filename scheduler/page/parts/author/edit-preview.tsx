@@ -1,6 +1,6 @@
 import { Alert, Anchor, Code, List, Table, Text, Title } from '@mantine/core';
 import { Link } from 'react-router';
-import type { PlatformPreview } from '#bundles/transport/hub/client';
+import type { PlatformPreview } from '#bundles/schemas/types/hub-decisions';
 import { BAD } from '../bad.ts';
 import { Wide } from '../wide.tsx';
 

@@ -1,4 +1,5 @@
 import { defined } from '#bundles/defined';
+import type { Json } from '#bundles/json-value';
 import type { RJSFSchema, UiSchema } from '@rjsf/utils';
 import { parse, stringify } from 'yaml';
 
@@ -16,7 +17,7 @@ export class YamlFault extends Error {
   override readonly name = 'YamlFault';
 }
 
-type Values = Readonly<Record<string, unknown>>;
+type Values = Readonly<Record<string, Json>>;
 
 /** Fields of `metadata` that the form has; others stay as they are. */
 const ABOUT = ['name', 'labels'] as const;

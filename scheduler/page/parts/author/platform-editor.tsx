@@ -8,7 +8,7 @@ import type {
   PlatformObject,
   PlatformPreview,
   PlatformSaved,
-} from '#bundles/transport/hub/client';
+} from '#bundles/schemas/types/hub-decisions';
 import { previewEdit, saveEdit } from '#bundles/transport/hub/client';
 import { Refusal } from '../../api/ask.ts';
 import { sendAsAuthor } from '../../api/author.ts';

@@ -1,4 +1,4 @@
-import type { Overview } from '#bundles/transport/hub/client';
+import type { Overview } from '#bundles/schemas/types/hub-decisions';
 import type { Facet } from '../facet.ts';
 import { TONES } from '../tone.ts';
 import { causeNames, dividingLabels, type FleetSite, TONE_WORDS, VALUE_STATES } from './fleet-site.ts';

@@ -1,4 +1,4 @@
-import type { Overview } from '#bundles/transport/hub/client';
+import type { Overview } from '#bundles/schemas/types/hub-decisions';
 import { ageMarks } from '../../../hub/questions/status/attention.ts';
 import { byTone, isBad, type Tone, toneOf, TONES } from '../tone.ts';
 

@@ -1,6 +1,6 @@
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'react-router';
-import type { Overview } from '#bundles/transport/hub/client';
+import type { Overview } from '#bundles/schemas/types/hub-decisions';
 import { Age } from '../age.tsx';
 import { Shape } from '../state.tsx';
 import { nameCause, toneOfCause } from './fleet-site.ts';

@@ -1,7 +1,7 @@
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import { formatCount } from '#bundles/format-count';
-import type { Audit, Overview } from '#bundles/transport/hub/client';
+import type { Audit, Overview } from '#bundles/schemas/types/hub-decisions';
 import { Age } from '../age.tsx';
 import { describeEntry } from '../describe-entry.ts';
 

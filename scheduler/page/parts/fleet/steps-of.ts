@@ -1,4 +1,4 @@
-import type { FirstSteps } from '#bundles/transport/hub/client';
+import type { FirstSteps } from '#bundles/schemas/types/hub-decisions';
 
 export type FirstStep = {
   readonly title: string;

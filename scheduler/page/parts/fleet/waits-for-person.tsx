@@ -1,6 +1,6 @@
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'react-router';
-import type { Overview } from '#bundles/transport/hub/client';
+import type { Overview } from '#bundles/schemas/types/hub-decisions';
 import { waitsOf } from './waits-of.ts';
 
 export const WaitsForPerson = (answer: Pick<Overview, 'links' | 'waits'>) => {

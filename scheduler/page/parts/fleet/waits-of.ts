@@ -1,4 +1,4 @@
-import type { Overview } from '#bundles/transport/hub/client';
+import type { Overview } from '#bundles/schemas/types/hub-decisions';
 
 type Wait = { readonly what: string; readonly to: string; readonly details?: readonly string[] };
 

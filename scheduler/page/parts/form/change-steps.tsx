@@ -1,6 +1,6 @@
 import { Button, Group, Textarea, Title } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
-import type { ValuesChanged, ValuesPreview } from '#bundles/transport/hub/client';
+import type { ValuesChanged, ValuesPreview } from '#bundles/schemas/types/hub-decisions';
 import type { Draft } from '../../api/drafts.ts';
 import type { Sending } from '../../api/sending.ts';
 import { Refused } from '../with-reason.tsx';

@@ -1,6 +1,6 @@
 import { Group, Text } from '@mantine/core';
 import type { FieldTemplateProps } from '@rjsf/utils';
-import type { ValuesSelection } from '#bundles/transport/hub/client';
+import type { ValuesSelection } from '#bundles/schemas/types/hub-decisions';
 import type { Edit } from '../../api/drafts.ts';
 import { JsonText } from '../json-text.tsx';
 import { FieldAction, FieldHead, InnerField, NotEditable } from './field-head.tsx';

@@ -1,7 +1,7 @@
 import { Alert, Anchor, Group, Text } from '@mantine/core';
 import type { FieldTemplateProps } from '@rjsf/utils';
 import type { ReactNode } from 'react';
-import type { PlacedValue, ValuesOfSite, ValuesOpen } from '#bundles/transport/hub/client';
+import type { PlacedValue, ValuesOfSite, ValuesOpen } from '#bundles/schemas/types/hub-decisions';
 import type { Edit } from '../../api/drafts.ts';
 import { At } from '../age.tsx';
 import { BAD } from '../bad.ts';

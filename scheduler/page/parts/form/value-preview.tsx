@@ -1,6 +1,6 @@
 import { Alert, List, Text } from '@mantine/core';
 import { formatCount } from '#bundles/format-count';
-import type { ValuesChanged, ValuesPreview } from '#bundles/transport/hub/client';
+import type { ValuesChanged, ValuesPreview } from '#bundles/schemas/types/hub-decisions';
 import { BAD } from '../bad.ts';
 import { ChangedValues } from '../changed-values.tsx';
 import { shortDigest } from '../digest.tsx';

@@ -1,4 +1,4 @@
-import type { Verdict } from '#bundles/transport/hub/client';
+import type { Verdict } from '#bundles/schemas/types/hub-decisions';
 
 type Condition = Verdict['conditions'][number];
 

@@ -2,7 +2,8 @@ import { Combobox, Group, Modal, Text, TextInput, UnstyledButton, useCombobox } 
 import { useHotkeys } from '@mantine/hooks';
 import { useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
-import { search, type Search } from '#bundles/transport/hub/client';
+import type { Search } from '#bundles/schemas/types/hub-decisions';
+import { search } from '#bundles/transport/hub/client';
 import { Refusal, send } from '../../api/ask.ts';
 import { addressOf } from '../address-of.ts';
 import { Icon } from './icon.tsx';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Audit, Events } from '#bundles/transport/hub/client';
+import type { Audit, Events } from '#bundles/schemas/types/hub-decisions';
 import {
   eventAddress,
   isAboutChannels,

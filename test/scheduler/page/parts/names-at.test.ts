@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Where } from '#bundles/transport/hub/client';
+import type { Where } from '#bundles/schemas/types/hub-decisions';
 import { namesAt } from '../../../../scheduler/page/parts/names-at.ts';
 
 const agentOf = (site: string, version: string): Where['agents'][number] =>

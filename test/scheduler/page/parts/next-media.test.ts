@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Media } from '#bundles/transport/hub/client';
+import type { Media } from '#bundles/schemas/types/hub-decisions';
 import { nextMedia } from '../../../../scheduler/page/parts/next-media.ts';
 
 const carried = (site: string, accepted: number | null, isOverdue = false, channel = 'prod/press') =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Overview } from '#bundles/transport/hub/client';
+import type { Overview } from '#bundles/schemas/types/hub-decisions';
 import { filterRows } from '../../../../../scheduler/page/parts/facet.ts';
 import { facetsOf } from '../../../../../scheduler/page/parts/fleet/facets.ts';
 import {
