@@ -1,6 +1,14 @@
 import { Table, Text, TextInput } from '@mantine/core';
-import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, type RefCallback, useLayoutEffect, useRef, useState } from 'react';
+import { defaultRangeExtractor, type Range, useWindowVirtualizer } from '@tanstack/react-virtual';
+import {
+  type FocusEvent,
+  type ReactElement,
+  type RefCallback,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { Wide } from './wide.tsx';
 
 /** Most rows that are in the document all at once. */
@@ -25,7 +33,7 @@ type Props<T> = {
   /** Cells of a row for the file. */
   readonly cellsOf?: ((row: T) => readonly string[]) | undefined;
   /** A Table.Tr with a key and these properties. */
-  readonly children: (row: T, props: RowProps) => ReactNode;
+  readonly children: (row: T, props: RowProps) => ReactElement;
 };
 
 /** A table with all of its rows, or with the rows in the window and a filter if there are many. */
@@ -73,6 +81,12 @@ type WindowProps<T> = Omit<Props<T>, 'textOf'>;
 const Window = <T,>({ label, headings, rows, cellsOf, children }: WindowProps<T>) => {
   const frame = useRef<HTMLDivElement>(null);
   const [scrollMargin, setScrollMargin] = useState(0);
+  const [focusedKey, setFocusedKey] = useState<string | null>(null);
+  // By its key: when the rows are renewed, it may have another index.
+  const focused = useMemo(
+    () => (focusedKey === null ? -1 : rows.findIndex((row) => children(row, {}).key === focusedKey)),
+    [rows, children, focusedKey],
+  );
   useLayoutEffect(() => {
     setScrollMargin((frame.current?.getBoundingClientRect().top ?? 0) + window.scrollY);
   }, []);
@@ -81,12 +95,16 @@ const Window = <T,>({ label, headings, rows, cellsOf, children }: WindowProps<T>
     estimateSize: () => ESTIMATE,
     overscan: OVERSCAN,
     scrollMargin,
+    rangeExtractor: (range) => withFocused(range, focused),
   });
   const drawn = virtual.getVirtualItems();
-  const before = (drawn[0]?.start ?? scrollMargin) - scrollMargin;
   const after = virtual.getTotalSize() - ((drawn.at(-1)?.end ?? scrollMargin) - scrollMargin);
+  const noteFocus = ({ target }: FocusEvent): void => {
+    const row = rows[Number(target.closest<HTMLElement>('[data-index]')?.dataset['index'] ?? -1)];
+    if (row !== undefined) setFocusedKey(children(row, {}).key);
+  };
   return (
-    <div ref={frame}>
+    <div ref={frame} onFocus={noteFocus}>
       {/* The heading is the first row. */}
       <Wide
         label={label}
@@ -95,20 +113,34 @@ const Window = <T,>({ label, headings, rows, cellsOf, children }: WindowProps<T>
         csv={null}
         {...csvOf(rows, { headings, cellsOf })}
       >
-        <Space height={before} columns={headings.length} />
-        {drawn.map(({ index }) => {
+        {drawn.flatMap(({ index, start }, at) => {
           const row = rows[index];
-          if (row === undefined) return null;
-          return children(row, {
-            'data-index': index,
-            'aria-rowindex': index + 2,
-            ref: virtual.measureElement,
-          });
+          if (row === undefined) return [];
+          const height = start - (drawn[at - 1]?.end ?? scrollMargin);
+          return [
+            <Space key={`before ${index}`} height={height} columns={headings.length} />,
+            children(row, {
+              'data-index': index,
+              'aria-rowindex': index + 2,
+              ref: virtual.measureElement,
+            }),
+          ];
         })}
         <Space height={after} columns={headings.length} />
       </Wide>
     </div>
   );
+};
+
+/**
+ * The rows in the window, and those around the row that had the focus last: the focus would be lost with its row when that is scrolled away,
+ * and Tab would leave the table at the last row that is drawn.
+ */
+const withFocused = (range: Range, focused: number): number[] => {
+  const inWindow = defaultRangeExtractor(range);
+  if (focused < 0) return inWindow;
+  const around = defaultRangeExtractor({ ...range, startIndex: focused, endIndex: focused });
+  return [...new Set([...inWindow, ...around])].toSorted((a, b) => a - b);
 };
 
 /** In place of rows that are not drawn. */
