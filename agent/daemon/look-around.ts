@@ -9,6 +9,7 @@ import { pruneCopies } from '../apply/prune-copies.ts';
 import { reconcile } from '../apply/reconcile.ts';
 import { yieldToOthers } from '../apply/yield-to-others.ts';
 import { releaseImages } from '../images/release-images.ts';
+import { forgetPointers } from '../store/applied/pointers.ts';
 import { forgetOldOperations } from '../store/journal/operations.ts';
 import { frozenBy } from '../acquire/staleness/frozen-by.ts';
 import { RESERVED_BYTES } from '../acquire/blobs/free-space.ts';
@@ -77,6 +78,7 @@ export const lookAround = async (
         }),
       );
   judgeBoot(agent, isWaiting);
+  if (drift.some(({ error }) => error?.code === 'MISSING_BLOB')) forgetPointers(agent.state);
   await collectGarbage(agent.state);
   await pruneCopies(agent, 'too many');
   await releaseImages(agent);

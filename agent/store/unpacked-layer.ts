@@ -1,6 +1,7 @@
 import { unpackLayer } from '#bundles/formats/archive/unpack-layer';
 import { LAYER_LIMITS } from '#bundles/formats/bundle/layer-limits';
 import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
+import { FleetError, isFleetError } from '#bundles/errors';
 import { readBlob } from '#bundles/formats/layout/verified';
 import type { PackageRef } from './applied/package-ref.ts';
 import type { State } from './state.ts';
@@ -28,12 +29,29 @@ export const unpackedLayer = async (
   const before = last.get(state);
   const known = before?.key === key ? before.unpacked.deref() : undefined;
   if (known) return known;
-  const files = unpackLayer(await readBlob(state.blobs, layer, LAYER_LIMITS.maxBytes, signal), LIMITS);
-  const unpacked = { bundle: await readBundle(state.blobs, digest, signal), files };
+  const unpacked = await unpack(state, { bundle: digest, layer }, signal).catch((error: unknown) => {
+    throw isFleetError(error, 'MISSING_BLOB') ? withWayOut(error) : error;
+  });
   // Only packages of a Kubernetes bundle share a layer.
   if (kind === 'kubernetes') last.set(state, { key, unpacked: new WeakRef(unpacked) });
   return unpacked;
 };
+
+const unpack = async (
+  { blobs }: State,
+  { bundle, layer }: Pick<PackageRef, 'bundle' | 'layer'>,
+  signal: AbortSignal,
+): Promise<Unpacked> => {
+  const files = unpackLayer(await readBlob(blobs, layer, LAYER_LIMITS.maxBytes, signal), LIMITS);
+  return { bundle: await readBundle(blobs, bundle, signal), files };
+};
+
+const withWayOut = ({ code, message, subject, cause }: FleetError): FleetError =>
+  new FleetError(code, message, {
+    subject,
+    cause,
+    hint: 'A registry brings it with the next poll; without one, import the newest medium again, a full one',
+  });
 
 /**
  * The files of one package by their path inside its folder, not yet checked against its digest. Rejects with the errors of

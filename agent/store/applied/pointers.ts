@@ -16,6 +16,11 @@ export const savePointers = ({ db }: State, pointers: ReadonlyMap<string, Digest
   for (const [reference, digest] of pointers) insert.run(reference, digest);
 };
 
+/** The next poll then takes the offer of the registry as news, and the pull copies every blob that the store does not have. */
+export const forgetPointers = ({ db }: State): void => {
+  db.prepare('DELETE FROM pointer').run();
+};
+
 /** Upper bound on remembered refusals. Further ones are not reported. */
 const MAX_REFUSALS = 64;
 

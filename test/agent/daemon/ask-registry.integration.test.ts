@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exitCodeOfOnce, type LookOnce, showOnce } from '../../../agent/commands/show-once.ts';
@@ -49,6 +50,23 @@ describe('apply (once)', () => {
     expect(liveFiles(join(world.folder, 'machine'))).toEqual({ '/opt/app': 'one' });
     expect(readNote(world.agent.state.directory).registry.good).toBe('2026-11-21T08:00:00Z');
     expect(showOnce(await once(world, server.address))).toEqual(['Everything already runs as desired.']);
+  });
+
+  it('names a blob that the store lost with the way out, and copies it again from the registry', async () => {
+    await using world = await createWorld();
+    await using server = await startRegistryServer();
+    await offer(world, server, 'one', 1);
+    await once(world, server.address);
+    const { blobs } = world.agent.state;
+    for (const digest of await blobs.list()) await blobs.remove(digest);
+    await writeFile(join(world.folder, 'machine/live/opt/app'), 'changed');
+    const lost = await once(world, server.address);
+    expect(showOnce(lost).join()).toMatch(
+      /MISSING_BLOB: .* is not in the store \(A registry brings it with the next poll; without one, import the newest medium again, a full one\)/,
+    );
+    await once(world, server.address);
+    expect(liveFiles(join(world.folder, 'machine'))).toEqual({ '/opt/app': 'one' });
+    expect(exitCodeOfOnce(await once(world, server.address))).toBe(0);
   });
 
   it('reports a machine as not healthy when its registry refuses or is unreachable, and observes it anyway', async () => {
