@@ -61,7 +61,7 @@ describe('apply (once)', () => {
     for (const digest of await blobs.list()) await blobs.remove(digest);
     await writeFile(join(world.folder, 'machine/live/opt/app'), 'changed');
     const lost = await once(world, server.address);
-    expect(showOnce(lost).join()).toMatch(
+    expect(formatLines(showOnce(lost), undefined).join('\n')).toMatch(
       /MISSING_BLOB: .* is not in the store \(A registry brings it with the next poll; without one, import the newest medium again, a full one\)/,
     );
     await once(world, server.address);
