@@ -1,12 +1,40 @@
 import { type Descriptor, type ImageIndex, parseManifest } from '../../formats/layout/manifest.ts';
 import { canonicalBytes } from '../../json/canonical.ts';
 import { compareBytes, type Digest, hexOf } from '../../digest.ts';
+import { FleetError } from '../../errors.ts';
 import { OCI_INDEX } from '../../media-types.ts';
 import type { Repository } from './registry.ts';
+
+/** Upper bound on writes of one tag that others write as well. More than one is needed only if another writer replaces it each time. */
+const ATTEMPTS = 5;
+
+/**
+ * Writes a tag that others write as well. Registries have no compare-and-set, so it is read again after it is written.
+ * @param merge what the tag must name in addition to what it names now; undefined if nothing is missing @throws FleetError BUSY, REGISTRY_*
+ */
+export const writeShared = async (
+  target: Pick<Repository, 'name' | 'fetchManifest' | 'pushManifest'>,
+  tag: string,
+  merge: (
+    there: Buffer | undefined,
+  ) => { readonly mediaType: string; readonly bytes: Uint8Array } | undefined,
+  signal: AbortSignal,
+): Promise<void> => {
+  for (let attempt = 0; ; attempt += 1) {
+    const merged = merge((await target.fetchManifest(tag, signal))?.bytes);
+    if (!merged) return;
+    if (attempt === ATTEMPTS)
+      throw new FleetError('BUSY', `another publisher keeps writing ${target.name}:${tag}`, {
+        hint: 'Run it again when the other one is done',
+      });
+    await target.pushManifest(tag, merged, signal);
+  }
+};
 
 /**
  * Lists a pushed referrer. A registry with the referrers API does so automatically; for one without, the client keeps
  * the list under a tag (OCI distribution spec 1.1, "Pushing Manifests with Subject").
+ * @throws FleetError BUSY, REGISTRY_*
  */
 export const attachReferrer = async (
   target: Pick<Repository, 'name' | 'referrers' | 'fetchManifest' | 'pushManifest'>,
@@ -17,17 +45,18 @@ export const attachReferrer = async (
   const isListed = ({ digest }: Descriptor): boolean => digest === referrer.digest;
   if ((await target.referrers(subject, signal)).some(isListed)) return;
   const tag = fallbackTag(subject);
-  const found = await target.fetchManifest(tag, signal);
-  const before = found && parseManifest(found.bytes, `${target.name}:${tag}`);
-  const others = before && 'manifests' in before ? before.manifests : [];
-  const index: ImageIndex = {
-    schemaVersion: 2,
-    mediaType: OCI_INDEX,
-    manifests: [...others.filter((one) => !isListed(one)), referrer].toSorted((a, b) =>
-      compareBytes(a.digest, b.digest),
-    ),
+  const merge = (there: Buffer | undefined) => {
+    const before = there && parseManifest(there, `${target.name}:${tag}`);
+    const others = before && 'manifests' in before ? before.manifests : [];
+    if (others.some(isListed)) return undefined;
+    const index: ImageIndex = {
+      schemaVersion: 2,
+      mediaType: OCI_INDEX,
+      manifests: [...others, referrer].toSorted((a, b) => compareBytes(a.digest, b.digest)),
+    };
+    return { mediaType: OCI_INDEX, bytes: canonicalBytes(index) };
   };
-  await target.pushManifest(tag, { mediaType: OCI_INDEX, bytes: canonicalBytes(index) }, signal);
+  await writeShared(target, tag, merge, signal);
 };
 
 /** The fallback tag for clients that get 404 from the referrers API. */

@@ -12,7 +12,7 @@ import { type Digest, isDigest } from '../../digest.ts';
 import type { BlobSource } from '../../formats/layout/blobs.ts';
 import { readBlob, verified } from '../../formats/layout/verified.ts';
 import { COSIGN_SIGNATURE, SIMPLE_SIGNING } from '../../media-types.ts';
-import { attachReferrer, signatureTag } from './attach-referrer.ts';
+import { attachReferrer, signatureTag, writeShared } from './attach-referrer.ts';
 import { imageTag } from './references.ts';
 import type { Repository } from './registry.ts';
 
@@ -61,12 +61,14 @@ const addSimple = async (
   { manifest: ours, bytes: asWritten }: Ours,
   signal: AbortSignal,
 ): Promise<void> => {
-  const there = await repository.fetchManifest(tag, signal);
-  const before = there ? parseImageManifest(there.bytes, `${repository.name}:${tag}`) : undefined;
-  const merged = mergeSimple(before, ours);
-  if (!merged) return;
-  const bytes = merged === ours ? asWritten : encodeManifest(merged).bytes;
-  await repository.pushManifest(tag, { mediaType: merged.mediaType, bytes }, signal);
+  const merge = (there: Buffer | undefined) => {
+    const before = there && parseImageManifest(there, `${repository.name}:${tag}`);
+    const merged = mergeSimple(before, ours);
+    if (!merged) return undefined;
+    const bytes = merged === ours ? asWritten : encodeManifest(merged).bytes;
+    return { mediaType: merged.mediaType, bytes };
+  };
+  await writeShared(repository, tag, merge, signal);
 };
 
 /** Replaces an SBOM that we pushed before; one pushed by others stays. */

@@ -27,3 +27,15 @@ it('attachReferrer to a registry with the referrers API writes no fallback tag',
   await attachReferrer(target, SUBJECT, referrer('first'), signal);
   expect(registry.requests).toEqual([]);
 });
+
+it('attachReferrer loses no referrer when two publishers write the fallback tag at the same moment', async () => {
+  const registry = memoryRegistry();
+  const texts = ['first', 'second', 'third'];
+  await Promise.all(
+    texts.map((text) => attachReferrer(registry.repository('prod/kiosk'), SUBJECT, referrer(text), signal)),
+  );
+  const listed = await registry.repository('prod/kiosk').referrers(SUBJECT);
+  expect(listed.map(({ digest }) => digest).toSorted()).toEqual(
+    texts.map((text) => digestOf(text)).toSorted(),
+  );
+});
