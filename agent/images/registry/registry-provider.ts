@@ -71,9 +71,10 @@ export const registryProvider = (registry: Registry): ImageProvider => {
   };
 
   async function locate(digest: Digest, signal?: AbortSignal): Promise<string | undefined> {
+    // Each time anew: a registry collects what nothing in it names.
     const before = foundIn.get(digest);
-    if (before !== undefined) return before;
-    for (const path of [...known].toSorted(compareBytes)) {
+    const paths = [...known].toSorted(compareBytes);
+    for (const path of before === undefined ? paths : [before, ...paths]) {
       signal?.throwIfAborted();
       if ((await registry.repository(path).blobs.size(digest)) === undefined) continue;
       foundIn.set(digest, path);
