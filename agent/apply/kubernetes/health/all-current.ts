@@ -17,7 +17,7 @@ export const allCurrent = async (
   rules: DesiredPackage['objectRules'],
 ): Promise<boolean> => {
   const { clock, loadBalancer } = SETTLE_DEFAULTS;
-  const context = { now: clock.now(), loadBalancer, lateBinding: new Set<string>() };
+  const context = { now: clock.now(), loadBalancer, lateBinding: new Set<string>(), maySuspend: false };
   const judged = [...objects]
     .map((live) => ({ live, rule: ruleOf(rules, refTo(live)) }))
     .filter(

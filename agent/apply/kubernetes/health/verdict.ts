@@ -36,6 +36,8 @@ export type HealthContext = {
    * ever equals it.
    */
   readonly statusIsField?: boolean;
+  /** False for a Job that its package does not suspend: if it is, a queue (Kueue) or a person did, and its work is not done. Default: true. */
+  readonly maySuspend?: boolean;
   /** The platform's rule for the object, instead of that of its kind. */
   readonly custom?: ((object: Readonly<Record<string, unknown>>) => Verdict) | undefined;
 };

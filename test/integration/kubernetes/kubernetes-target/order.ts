@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, it } from 'vitest';
 import { openClusterAccess } from '../../../../agent/apply/kubernetes/api/cluster-access.ts';
 import { openKubernetesApi } from '../../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
@@ -183,6 +184,27 @@ export const orderOnCluster = (cluster: () => OwnCluster): void => {
       expect(await site.release([all('two')])).toMatchObject([{ outcome: 'configured' }]);
       const second = [await uidOf('migrate'), await uidOf('report')];
       expect(second.every((uid, index) => uid !== undefined && uid !== first[index])).toBe(true);
+    });
+
+    it.concurrent('waits for a hook that a queue suspends until it has run', async ({ expect }) => {
+      await using site = await createSite(target());
+      const path = '/apis/batch/v1/namespaces/default/jobs/queued';
+      const change = async (spec: object): Promise<void> => {
+        const { status } = await cluster().request('PATCH', `${path}?fieldManager=kueue`, { spec });
+        expect(status).toBe(200);
+      };
+      // Without pods it does not end before the queue has suspended it.
+      const queued = hook('queued', { 'fleet-ferry/hook': 'before' }, 'x', { parallelism: 0 });
+      const released = site.release([pack('queued', `${queued}${map('behind-queue')}`)]);
+      const status = async () => (await jobOf('queued'))?.['status'];
+      await expect.poll(status).toMatchObject({ ready: 0 });
+      await change({ suspend: true });
+      await expect.poll(status).toMatchObject({ conditions: [{ type: 'Suspended', status: 'True' }] });
+      await sleep(1500);
+      expect(await mapOf('behind-queue')).toBeUndefined();
+      await change({ suspend: false, parallelism: 1 });
+      expect(await released).toMatchObject([{ outcome: 'created' }]);
+      expect(await mapOf('behind-queue')).toBeDefined();
     });
 
     it.concurrent('deletes a complete hook whose author wants that, and runs it again with the next version only', async ({

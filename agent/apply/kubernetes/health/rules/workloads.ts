@@ -1,6 +1,6 @@
 import { formatCount } from '#bundles/format-count';
 import { conditionOf, formatCause } from '../condition.ts';
-import { current, failed, inProgress, type Verdict } from '../verdict.ts';
+import { current, failed, type HealthContext, inProgress, type Verdict } from '../verdict.ts';
 import { fieldOf, numberOf, textOf } from '../live-field.ts';
 
 /**
@@ -127,12 +127,15 @@ const surplus = (have: number, want: number): Verdict | undefined =>
     : undefined;
 
 /** A Job is healthy when complete, not when started, so a running migration blocks the packages that depend on it. */
-export const judgeJob = (object: unknown): Verdict => {
+export const judgeJob = (
+  object: unknown,
+  { maySuspend = true }: Pick<HealthContext, 'maySuspend'> = {},
+): Verdict => {
   const end = conditionOf(object, 'Failed');
   if (end?.status === 'True') return failed(formatCause(end, 'it failed'), 0);
   if (conditionOf(object, 'Complete')?.status === 'True') return current('it is complete');
   if (conditionOf(object, 'Suspended')?.status === 'True' || fieldOf(object, 'spec', 'suspend') === true) {
-    return current('it is suspended');
+    return maySuspend ? current('it is suspended') : inProgress('it is suspended, and not by its package');
   }
   if (textOf(object, 'status', 'startTime') === undefined) return inProgress('it has not started yet');
   const [active, gone] = [countOf(object, 'active'), countOf(object, 'failed')];

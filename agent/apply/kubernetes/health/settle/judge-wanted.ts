@@ -4,7 +4,7 @@ import type { CustomHealth } from '../custom-health.ts';
 import { conditionOf } from '../condition.ts';
 import { isBuiltIn } from '../../desired/is-built-in.ts';
 import { judge } from '../judge.ts';
-import { numberOf } from '../live-field.ts';
+import { fieldOf, numberOf } from '../live-field.ts';
 import { current, failed, type HealthContext, inProgress, type Verdict } from '../verdict.ts';
 
 /** Kinds whose controllers work at intervals, and the interval: a status after a change does not come earlier. */
@@ -44,7 +44,8 @@ export const judgeWanted = (
   if (!live) return judgeMissing(wanted);
   const { apiVersion, kind, statusIsField = false, policy } = wanted;
   const custom = context.customHealth?.(policy.health);
-  const verdict = judge({ ...live, apiVersion, kind }, { ...context, statusIsField, custom });
+  const maySuspend = fieldOf(wanted.object, 'spec', 'suspend') === true;
+  const verdict = judge({ ...live, apiVersion, kind }, { ...context, statusIsField, custom, maySuspend });
   if (verdict.status !== 'Current' || settled) return verdict;
   if (mayBeOutdated(wanted, live, changedTo))
     return inProgress('its status may be that from before the change');
