@@ -16,7 +16,8 @@ import type {
 } from './kubernetes-api.ts';
 import { pathOf, selectors } from './request-path.ts';
 import { listRights, rightsFor } from './request-rights.ts';
-import { actingAs, createSender, type RetryLimits, type Sender } from './send.ts';
+import { actingAs, type Answer, createSender, type RetryLimits, type Sender } from './send.ts';
+import { servedRef } from './served-ref.ts';
 import { watchEvents } from './watch-events.ts';
 
 /** Our field manager. Never change it: under another name the agent would conflict with its own fields. */
@@ -110,6 +111,27 @@ const apiOf = (access: ClusterAccess, sender: Sender, discovery: Discovery): Kub
       },
     );
   };
+  /**
+   * Asks about objects, which outlive the version that they were written in: where the server has lost that version since the last discovery,
+   * it is asked again in another one. undefined if it has lost the kind. @throws FleetError API_*
+   */
+  const served = async <R extends TypeRef, T>(
+    ref: R,
+    ask: (type: ResourceType, as: R) => Promise<T | typeof UNSERVED>,
+    signal: AbortSignal,
+  ): Promise<T | undefined> => {
+    const type = await typeOf(ref, signal);
+    if (!type) return undefined;
+    const answer = await ask(type, ref);
+    if (answer !== UNSERVED) return answer;
+    forgetTypes();
+    const other = await servedRef(discovery, ref, signal);
+    const next = other && (await typeOf(other, signal));
+    if (!next) return undefined;
+    const again = await ask(next, other);
+    if (again === UNSERVED) throw failsWith(404, {}, { verb: 'get', what: type.plural, secret: false });
+    return again;
+  };
   const write = async (
     method: 'POST' | 'PUT' | 'PATCH',
     verb: string,
@@ -154,21 +176,16 @@ const apiOf = (access: ClusterAccess, sender: Sender, discovery: Discovery): Kub
     },
     ...discovery,
     as: (user) => apiOf(access, actingAs(sender, user), discovery),
-    read: async (ref, signal) => {
-      const type = await typeOf(ref, signal);
-      return type && readOne(sender, type, ref, signal);
-    },
-    list: async (ref, options, signal) => {
-      const nothing = { items: [], resourceVersion: '0' };
-      const type = await typeOf(ref, signal);
-      if (!type) return nothing;
-      const found = await listAll(sender, type, ref, options, signal);
-      if (found) return found;
-      // The definition was removed since the last discovery.
-      forgetTypes();
-      if (!(await typeOf(ref, signal))) return nothing;
-      throw failsWith(404, {}, { verb: 'list', what: type.plural, secret: false });
-    },
+    read: (ref, signal) => served(ref, (type, as) => readOne(sender, type, as, signal), signal),
+    list: async (ref, options, signal) =>
+      (await served<TypeRef, FoundList>(
+        ref,
+        (type, as) => listAll(sender, type, as, options, signal),
+        signal,
+      )) ?? {
+        items: [],
+        resourceVersion: '0',
+      },
     apply: async (object, { dryRun = false, force, secret = false }, signal) =>
       write(
         'PATCH',
@@ -219,14 +236,13 @@ const apiOf = (access: ClusterAccess, sender: Sender, discovery: Discovery): Kub
         },
         signal,
       );
+      if (isUnserved(answer)) throw toApiError(answer, subjectOf('patch', ref), access.server);
       if (answer.code === 404) return undefined;
       if (answer.code === 422) throw patchRefused(answer.status, ref, access.server);
       return parseExactJson(answer.body) as LiveObject;
     },
-    remove: async (ref, options, signal) => {
-      const type = await typeOf(ref, signal);
-      return type ? removeOne(sender, type, ref, options, signal) : 'gone';
-    },
+    remove: async (ref, options, signal) =>
+      (await served(ref, (type, as) => removeOne(sender, type, as, options, signal), signal)) ?? 'gone',
     watch: (ref, options, signal) =>
       watchEvents(sender, () => needType(ref, signal), access.server, ref, options, signal),
     close: () => sender.close(),
@@ -242,29 +258,37 @@ const patchRefused = (status: Status, ref: ObjectRef, server: string): FleetErro
     ? new FleetError('FIELD_CONFLICT', `${nameOf(ref)} was changed by somebody else at the same moment`)
     : toApiError({ code: 422, status }, subjectOf('patch', ref), server);
 
+/** The server does not have the version of the kind any more. */
+const UNSERVED = Symbol('unserved');
+
+/** True for a 404 about the path: one about an object names it. */
+const isUnserved = ({ code, status }: Answer): boolean => code === 404 && status.details?.name === undefined;
+
 const readOne = async (
   sender: Sender,
   type: ResourceType,
   ref: ObjectRef,
   signal: AbortSignal,
-): Promise<LiveObject | undefined> => {
+): Promise<LiveObject | undefined | typeof UNSERVED> => {
   const path = pathOf(type, ref.namespace, ref.name);
   const rights = rightsFor(type, 'get', ref);
   const answer = await sender.send(
     { method: 'GET', path, expect: [404], rights, ...subjectOf('get', ref) },
     signal,
   );
+  if (isUnserved(answer)) return UNSERVED;
   return answer.code === 404 ? undefined : (parseExactJson(answer.body) as LiveObject);
 };
 
-/** undefined if the server does not have the kind any more. */
+type FoundList = { readonly items: readonly LiveObject[]; readonly resourceVersion: string };
+
 const listAll = async (
   sender: Sender,
   type: ResourceType,
   ref: TypeRef,
   options: ListOptions,
   signal: AbortSignal,
-) => {
+): Promise<FoundList | typeof UNSERVED> => {
   const { keep } = options;
   for (;;) {
     const items: LiveObject[] = [];
@@ -290,7 +314,7 @@ const listAll = async (
         }),
         signal,
       );
-      if (answer.code === 404) return undefined;
+      if (answer.code === 404) return UNSERVED;
       expired = answer.code === 410;
       if (expired) break;
       const page = parseExactJson(answer.body) as ListPage;
@@ -341,9 +365,11 @@ const removeOne = async (
     },
     signal,
   );
+  if (isUnserved(answer)) return UNSERVED;
   if (answer.code === 404) return 'gone';
   if (answer.code === 409) {
     const live = await readOne(sender, type, ref, signal);
+    if (live === UNSERVED) return UNSERVED;
     if (!live) return 'gone';
     if (uid !== undefined && live.metadata.uid !== uid) return 'other';
     if (resourceVersion !== undefined && live.metadata.resourceVersion !== resourceVersion) return 'other';

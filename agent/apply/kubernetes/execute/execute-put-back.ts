@@ -2,6 +2,7 @@ import { isFleetError } from '#bundles/errors';
 import type { Step, StepResult } from '../../../model/target.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
 import { isRefusal } from '../api/refusal.ts';
+import { servedRef } from '../api/served-ref.ts';
 import { isOwner } from '../desired/marks.ts';
 import { refOf } from '../desired/object-key.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
@@ -37,9 +38,9 @@ export const executePutBack = async (
     if (!isRefusal(error) && !isFleetError(error, 'CLUSTER_LACKS')) throw error;
     why = `the state before the package cannot be restored: ${error.message}`;
   }
-  const ref = refOf(key, apiVersion);
-  const live = await api.read(ref, signal);
-  if (live && isOwner(live, owner)) await detach(api, ref, { live, owner }, signal);
+  const ref = await servedRef(api, refOf(key, apiVersion), signal);
+  const live = ref && (await api.read(ref, signal));
+  if (ref && live && isOwner(live, owner)) await detach(api, ref, { live, owner }, signal);
   return {
     key,
     outcome: 'skipped',

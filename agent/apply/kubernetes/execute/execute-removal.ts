@@ -1,5 +1,6 @@
 import type { Step, StepResult } from '../../../model/target.ts';
 import type { JsonPatch, KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
+import { servedRef } from '../api/served-ref.ts';
 import { ASSIGNMENT_MARK, FLEET_MARK, isMarked, isOwner, type Owner } from '../desired/marks.ts';
 import { refOf } from '../desired/object-key.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
@@ -26,32 +27,36 @@ export const executeRemoval = async (
   signal: AbortSignal,
 ): Promise<StepResult> => {
   const { uid, resourceVersion } = detail;
-  if (resourceVersion === undefined) return removeAsRead(options, api, step, detail, signal);
-  const ref = refOf(step.key, detail.apiVersion);
+  // The version of the plan may be gone, by a definition that was applied since.
+  const ref = await servedRef(api, refOf(step.key, detail.apiVersion), signal);
+  if (!ref) return removed(step);
+  const removing = { step, detail, ref };
+  if (resourceVersion === undefined) return removeAsRead(options, api, removing, signal);
   const answer = await api.remove(ref, { uid, resourceVersion, propagation: 'Background' }, signal);
   switch (answer) {
     case 'gone':
     case 'deleted':
       return removed(step);
     case 'deleting':
-      return awaitRemoval(options, api, { step, detail, begun: false }, signal);
+      return awaitRemoval(options, api, removing, false, signal);
     case 'other':
-      return removeAsRead(options, api, step, detail, signal);
+      return removeAsRead(options, api, removing, signal);
   }
 };
+
+type Removing = { readonly step: Step; readonly detail: RemovalDetail; readonly ref: ObjectRef };
 
 const removed = ({ key, outcome, reason }: Step): StepResult => ({ key, outcome, reason });
 
 const removeAsRead = async (
   options: KubernetesTargetOptions,
   api: KubernetesApi,
-  step: Step,
-  detail: RemovalDetail,
+  removing: Removing,
   signal: AbortSignal,
 ): Promise<StepResult> => {
+  const { step, detail, ref } = removing;
   const { key } = step;
-  const { apiVersion, uid, assignment } = detail;
-  const ref = refOf(key, apiVersion);
+  const { uid, assignment } = detail;
   const owner = { fleet: options.fleet, assignment };
   const live = await api.read(ref, signal);
   if (!live) return removed(step);
@@ -77,26 +82,21 @@ const removeAsRead = async (
     }
     await api.remove(ref, { uid, propagation: 'Background' }, signal);
   }
-  return awaitRemoval(options, api, { step, detail, begun }, signal);
+  return awaitRemoval(options, api, removing, begun, signal);
 };
 
-type Removing = {
-  readonly step: Step;
-  readonly detail: RemovalDetail;
-  /** True if an earlier step requested the deletion. */
-  readonly begun: boolean;
-};
-
+/** @param begun true if an earlier step requested the deletion */
 const awaitRemoval = async (
   { stepTimeoutMs }: KubernetesTargetOptions,
   api: KubernetesApi,
-  { step, detail: { apiVersion, uid }, begun }: Removing,
+  { step, detail: { uid }, ref }: Removing,
+  begun: boolean,
   signal: AbortSignal,
 ): Promise<StepResult> => {
   const { key } = step;
   // An earlier step has waited for it.
   const waitMs = begun ? 0 : Math.min(stepTimeoutMs, MAX_WAIT_MS);
-  const leaving = await awaitGone(api, refOf(key, apiVersion), uid, waitMs, signal);
+  const leaving = await awaitGone(api, ref, uid, waitMs, signal);
   return leaving ? { key, outcome: 'skipped', reason: leaving.message, state: { leaving } } : removed(step);
 };
 
@@ -108,10 +108,10 @@ export const executeDetach = async (
   { apiVersion, uid, assignment }: RemovalDetail,
   signal: AbortSignal,
 ): Promise<StepResult> => {
-  const ref = refOf(key, apiVersion);
-  const live = await api.read(ref, signal);
+  const ref = await servedRef(api, refOf(key, apiVersion), signal);
+  const live = ref && (await api.read(ref, signal));
   const owner = { fleet, assignment };
-  if (live?.metadata.uid === uid && isOwner(live, owner, uid))
+  if (ref && live?.metadata.uid === uid && isOwner(live, owner, uid))
     await detach(api, ref, { live, owner }, signal);
   return { key, outcome, reason };
 };

@@ -1,7 +1,7 @@
 import { isFleetError } from '#bundles/errors';
 import type { KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
 import { groupOf } from '../desired/object-key.ts';
-import { servedRef } from './read-live.ts';
+import { servedRef } from '../api/served-ref.ts';
 
 /** A tool or controller that an object belongs to, by what is written on it. */
 export type Controller = {

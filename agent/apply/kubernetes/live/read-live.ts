@@ -1,6 +1,6 @@
 import { type FleetError, isFleetError } from '#bundles/errors';
 import type { KubernetesApi, LiveObject, ObjectRef, TypeRef } from '../api/kubernetes-api.ts';
-import { groupOf, keyOf } from '../desired/object-key.ts';
+import { keyOf } from '../desired/object-key.ts';
 import { inParallel } from '../api/in-parallel.ts';
 
 /** Number of objects of a kind in a namespace from which the whole namespace is listed: a list costs the server as much as two reads. */
@@ -83,19 +83,4 @@ export const readLiveOfNew = async (
   const absent = new Set(namespaces.map(({ name }) => name).filter((name) => !there.has(name)));
   const rest = refs.filter((ref) => !isNamespace(ref) && !absent.has(ref.namespace ?? ''));
   return new Map([...found, ...(await readLive(api, rest, signal))]);
-};
-
-/**
- * Converts a reference to a version that the server still has, because an object outlives the version in which it was written.
- * undefined if the server does not have the kind in any version.
- */
-export const servedRef = async (
-  api: KubernetesApi,
-  ref: ObjectRef,
-  signal: AbortSignal,
-): Promise<ObjectRef | undefined> => {
-  if (await api.typeOf(ref, signal)) return ref;
-  const group = groupOf(ref.apiVersion);
-  const other = (await api.types(signal)).find((type) => type.group === group && type.kind === ref.kind);
-  return other && { ...ref, apiVersion: group === '' ? other.version : `${group}/${other.version}` };
 };

@@ -288,6 +288,32 @@ spec:
       expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
     });
 
+    it.concurrent('removes an object whose version its definition has lost since the agent asked for the kinds', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const name = 'hoists.hoists.example';
+      const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+      const versions = [
+        { name: 'v1', storage: false },
+        { name: 'v2', storage: true },
+      ];
+      const definitions = definition('hoists', 'Hoist', versions).replace('\n---\n', '');
+      expect((await cluster().request('POST', path, JSON.parse(definitions) as object)).status).toBe(201);
+      const hoists = (version: string): string => `/apis/hoists.example/${version}/namespaces/default/hoists`;
+      const isServed = async (version: string): Promise<boolean> =>
+        (await cluster().request('GET', hoists(version))).status === 200;
+      await expect.poll(() => isServed('v1'), { timeout: 20_000 }).toBe(true);
+      await site.release([pack('hoists', custom('hoists.example/v1', 'Hoist', 'x'))]);
+      const { body } = await cluster().request('GET', `${path}/${name}`);
+      const live = body as { spec: { versions: { served: boolean }[] } };
+      live.spec.versions = live.spec.versions.map((version, at) => ({ ...version, served: at > 0 }));
+      expect((await cluster().request('PUT', `${path}/${name}`, live)).status).toBe(200);
+      await expect.poll(() => isServed('v1'), { timeout: 20_000 }).toBe(false);
+      expect(await site.release([])).toMatchObject([{ outcome: 'deleted' }]);
+      expect((await cluster().request('GET', `${hoists('v2')}/one`)).status).toBe(404);
+    });
+
     it.concurrent('keeps a definition and its objects when only the definition may be recreated', async ({
       expect,
     }) => {
