@@ -36,6 +36,12 @@ const senderFor = (
   credentials = async () => ({ tls: {}, headers: {} }),
 ) => createSender({ server, credentials }, { patienceMs, requestMs: 5000 });
 
+const apiOf = (server: string) =>
+  openKubernetesApi(
+    { server, credentials: async () => ({ tls: {}, headers: {} }) },
+    { patienceMs: 5000, requestMs: 5000 },
+  );
+
 it('a sender keeps its connections when it deletes objects one after the other', async () => {
   const ports = new Set<number | undefined>();
   await using server = await serve((request, response) => {
@@ -64,11 +70,6 @@ describe('a kind that the discovery of an API server lacks', () => {
       },
     ],
   };
-  const apiOf = (server: string) =>
-    openKubernetesApi(
-      { server, credentials: async () => ({ tls: {}, headers: {} }) },
-      { patienceMs: 5000, requestMs: 5000 },
-    );
 
   it('is missing only if the server is ready, because it has no custom kinds while it starts', async () => {
     let starting = 2;
@@ -113,6 +114,45 @@ describe('a request to an API server', () => {
     await expect(sender.send(GET, signal)).rejects.toMatchObject({ code: 'API_UNREACHABLE' });
     expect(server.asked.length).toBeLessThan(20);
     await sender.close();
+  });
+
+  it('that applies is sent again when the server could not count its object for a quota, and not after a conflict of fields', async () => {
+    const resource = { resource: 'maps', responseKind: { kind: 'Map' }, scope: 'Namespaced', verbs: [] };
+    const group = { metadata: { name: 'x.example' }, versions: [{ version: 'v1', resources: [resource] }] };
+    const conflict = (more: object): string =>
+      JSON.stringify({ kind: 'Status', code: 409, reason: 'Conflict', ...more });
+    const quota = conflict({
+      message:
+        'Operation cannot be fulfilled on resourcequotas "q": the object has been modified; please apply your changes to the latest version and try again',
+      details: { name: 'q', kind: 'resourcequotas' },
+    });
+    const fields = conflict({
+      details: { causes: [{ reason: 'FieldManagerConflict', message: 'conflict with "x"', field: '.data' }] },
+    });
+    let applies = 0;
+    await using server = await serve(({ url = '', method }, response) => {
+      if (method === 'GET') {
+        response.end(
+          JSON.stringify({ kind: 'APIGroupDiscoveryList', items: url === '/apis' ? [group] : [] }),
+        );
+        return;
+      }
+      applies += 1;
+      const isFree = url.includes('/counted?') && applies > 2;
+      response.writeHead(isFree ? 200 : 409).end(url.includes('/counted?') ? quota : fields);
+    });
+    const api = apiOf(server.origin);
+    const apply = (name: string) =>
+      api.apply(
+        { apiVersion: 'x.example/v1', kind: 'Map', metadata: { name, namespace: 'default' } },
+        { force: false },
+        signal,
+      );
+    await apply('counted');
+    expect(applies).toBe(3);
+    await expect(apply('fields')).rejects.toMatchObject({ code: 'FIELD_CONFLICT' });
+    expect(applies).toBe(4);
+    await api.close();
   });
 
   it('is sent again after a broken connection until its time is over; later ones are sent once', async () => {

@@ -74,6 +74,15 @@ export const isAdmission = (code: number, { message = '', details }: Status): bo
 export const isTransientStatus = (code: number, status: Status): boolean =>
   (code === 429 || code >= 500 || code === 408) && !isFull(status) && !isAnswer(code, status);
 
+/**
+ * True for a 409 about no field and no existing object: the server could not write the object, or its count for a quota, because others wrote
+ * at the same moment. A request that names no version of its object may be sent again.
+ */
+export const isWriteRace = (code: number, { reason, details }: Status): boolean =>
+  code === 409 &&
+  reason === 'Conflict' &&
+  details?.causes?.some((cause) => cause.reason === 'FieldManagerConflict') !== true;
+
 /** True for a 403 that RBAC, a quota or an admission plugin of the server may have caused: only the server can say which. */
 export const isForbidden = (code: number, status: Status): boolean =>
   code === 403 && !isAdmission(code, status);

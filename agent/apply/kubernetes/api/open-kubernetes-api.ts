@@ -152,6 +152,7 @@ const apiOf = (access: ClusterAccess, sender: Sender, discovery: Discovery): Kub
         method,
         path,
         body: writeExactJson(object),
+        ...defined({ anyVersion: metadata.resourceVersion === undefined || undefined }),
         rights: rightsFor(type, verb, ref),
         ...subjectOf(verb, ref),
         ...more,

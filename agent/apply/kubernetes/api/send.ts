@@ -10,6 +10,7 @@ import {
   isAdmission,
   isForbidden,
   isTransientStatus,
+  isWriteRace,
   mayBeOfObject,
   readStatus,
   toApiError,
@@ -27,6 +28,8 @@ export type Request = RequestSubject & {
   readonly accept?: string;
   /** Status codes that the caller handles as results and not as errors, unless a policy or webhook answered with them. */
   readonly expect?: readonly number[];
+  /** True if the request names no version of its object: a conflict with other writes ends with a later try. */
+  readonly anyVersion?: true;
   /** User to act as (impersonation); absent: the account of the credentials. */
   readonly as?: string;
   /** Rights that the request needs, to tell a missing one from a refusal by admission. Without them a 403 counts as the former. */
@@ -300,14 +303,15 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: R
  */
 const nextAfter = (
   { code, status }: Answer,
-  { expect }: Request,
+  { expect, anyVersion }: Request,
   { renewed, confirmed }: { readonly renewed: boolean; readonly confirmed: boolean },
 ): 'accept' | 'renew' | 'confirm' | 'pause' | 'refuse' => {
   const isDenied = isAdmission(code, status);
   if (code < 400 || (expect?.includes(code) && !isDenied)) return 'accept';
   if (code === 401 && !renewed && !isDenied) return 'renew';
   if (!confirmed && isForbidden(code, status)) return 'confirm';
-  return isTransientStatus(code, status) ? 'pause' : 'refuse';
+  const isRace = anyVersion === true && !isDenied && isWriteRace(code, status);
+  return isRace || isTransientStatus(code, status) ? 'pause' : 'refuse';
 };
 
 /** A sender whose requests act as another user. */
