@@ -84,7 +84,7 @@ export const FLUX_SSA = {
     otherwise(
       /MigrateAPIVersion/,
       'Field managers of an older version of a definition are rewritten',
-      'Nothing is rewritten; that no apply fails of it is shown with definitions that are made up',
+      'Only where the server refuses an apply for them: the definition no longer has their version',
       'S9',
     ),
     same(/^TestDelete$/, 'Objects are deleted in order, and waited for', 'O5'),

@@ -1,6 +1,6 @@
 import { cutText } from '#cli/cut-text';
 import { FleetError } from '#bundles/errors';
-import { RefusalCause } from './refusal.ts';
+import { lostVersionIn, RefusalCause } from './refusal.ts';
 import type { Status } from './status.ts';
 import { suggestFix, suggestAfterDenial } from './suggest-fix.ts';
 
@@ -97,6 +97,7 @@ const isAnswer = (code: number, status: Status): boolean => {
     MALFORMED.test(message) ||
     OVERSIZE.test(message) ||
     RANGE_EXHAUSTED.test(message) ||
+    lostVersionIn(message) !== undefined ||
     isAdmission(code, status)
   );
 };

@@ -13,13 +13,20 @@ export type Refusal = {
   /** The object or kind that the server means: 'namespaces', 'plant-7'. */
   readonly kind: string | undefined;
   readonly name: string | undefined;
+  /** 'acme.example/v1': its definition no longer has the version, and the object's record of field managers names it. */
+  readonly lostVersion: string | undefined;
 };
+
+/** The server's text for an object of a definition, in an answer of 500 without fields. */
+const LOST_VERSION = /^request to convert CR (?:to|from) an invalid group\/version: (\S+)$/;
+
+export const lostVersionIn = (message: string): string | undefined => LOST_VERSION.exec(message)?.[1];
 
 /** An error of the API server with what it said in fields. Never thrown itself: the cause of a FleetError. */
 export class RefusalCause extends Error {
   readonly refusal: Refusal;
 
-  constructor(code: number, { reason, details }: Status) {
+  constructor(code: number, { reason, message = '', details }: Status) {
     super(`HTTP status ${code}`);
     this.name = 'RefusalCause';
     const causes = (details?.causes ?? []).map((cause) =>
@@ -28,7 +35,8 @@ export class RefusalCause extends Error {
         field: cause.field,
       }),
     );
-    this.refusal = { code, reason, causes, kind: details?.kind, name: details?.name };
+    const { kind, name } = details ?? {};
+    this.refusal = { code, reason, causes, kind, name, lostVersion: lostVersionIn(message) };
   }
 }
 

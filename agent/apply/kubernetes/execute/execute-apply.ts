@@ -17,7 +17,7 @@ import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import type { ApplyDetail } from '../kubernetes-step.ts';
 import { withoutReplicas, withReplicas } from '../live/autoscaled.ts';
 import { isCutShort } from '../live/emptied.ts';
-import { migration, toMigrate } from '../live/foreign-managers.ts';
+import { fromLostVersion, migration, toMigrate } from '../live/foreign-managers.ts';
 import { findConflicts } from '../live/find-conflicts.ts';
 import { asIgnored, leavesFields } from '../live/ignored.ts';
 import { withKept } from '../live/kept-fields.ts';
@@ -256,6 +256,11 @@ const clear = async (
   refused: FleetError,
   signal: AbortSignal,
 ): Promise<boolean> => {
+  const lost = refusalOf(refused)?.lostVersion;
+  if (lost !== undefined) {
+    await patchCurrent(api, wanted, { operationsFor: (found) => fromLostVersion(found, lost) }, signal);
+    return true;
+  }
   const live = await api.read(wanted, signal);
   if (!live) return false;
   const asRead: JsonPatch = {

@@ -102,6 +102,27 @@ export const migration = (
 };
 
 /**
+ * The patch that moves the record of field managers from a version that the object's definition no longer has to the version it was read in:
+ * the server refuses each apply of the object otherwise.
+ */
+export const fromLostVersion = (live: LiveObject, lost: string): readonly JsonPatch[] => {
+  const entries = (live.metadata.managedFields ?? []).map((entry) =>
+    entry.apiVersion === lost ? { ...entry, apiVersion: live.apiVersion } : entry,
+  );
+  const byManager = Map.groupBy(entries, ({ manager, operation, subresource, apiVersion }) =>
+    JSON.stringify([manager, operation, subresource, apiVersion]),
+  );
+  const value = [...byManager.values()].map((of) => ({
+    ...of[0],
+    fieldsV1: of.map(({ fieldsV1 = {} }): FieldSet => fieldsV1).reduce(unite),
+  }));
+  return [
+    { op: 'test', path: '/metadata/resourceVersion', value: live.metadata.resourceVersion ?? '' },
+    { op: 'replace', path: '/metadata/managedFields', value },
+  ];
+};
+
+/**
  * The patch that gives an object up for the next tool: our fields get the manager of writers from before server-side apply, which tools
  * take over with an object, so that nothing of ours stays in it.
  */

@@ -2,7 +2,7 @@ import { defined } from '#bundles/defined';
 import { type FleetError, isFleetError } from '#bundles/errors';
 import type { JsonPatch, KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
-import { isInvalid, isRefusal, describeRefusedFields } from '../api/refusal.ts';
+import { isInvalid, isRefusal, describeRefusedFields, refusalOf } from '../api/refusal.ts';
 import { type ConflictRemoval, findConflicts } from './find-conflicts.ts';
 import { findKept, type MayKeep } from './kept-fields.ts';
 
@@ -36,7 +36,7 @@ export const tryApply = async (
     });
     return { dry: (await api.apply(object, options, signal)).object, removes: [], keeps: [] };
   } catch (error) {
-    if (!isFleetError(error, 'API_REFUSED')) throw error;
+    if (!isFleetError(error, 'API_REFUSED') || refusalOf(error)?.lostVersion !== undefined) throw error;
     const ways = findConflicts(live, object, describeRefusedFields(error));
     const found = await firstTaken(ways, error, (operations) =>
       patched(api, wanted, operations, { dryRun: true }, signal),

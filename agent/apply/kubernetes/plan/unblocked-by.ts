@@ -1,5 +1,6 @@
 import type { FleetError } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
+import { refusalOf } from '../api/refusal.ts';
 import { groupOf } from '../desired/object-key.ts';
 import { isDefinition } from '../desired/resolve-wanted.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
@@ -8,13 +9,16 @@ import type { PlanContext } from './plan-context.ts';
 /**
  * Why a dry run that failed may succeed once other objects of the package are applied, because the package brings what did not answer: its
  * webhook, the conversion webhook of the object's kind, or the API service of its group. Such a release may be the one that repairs it.
- * undefined if the package brings nothing of it.
+ * The apply itself mends the record of field managers (foreign-managers.ts). undefined if nothing would change.
  */
 export const unblockedBy = (
   { wanted }: Pick<PlanContext, 'wanted'>,
   object: WantedObject,
   error: FleetError,
 ): string | undefined => {
+  const lost = refusalOf(error)?.lostVersion;
+  if (lost !== undefined)
+    return `its field managers are recorded in ${lost}, which the cluster no longer has`;
   const all = wanted?.objects ?? [];
   const brings = (isIt: (one: WantedObject) => boolean): boolean =>
     all.some((one) => one.key !== object.key && isIt(one));

@@ -314,6 +314,47 @@ spec:
       expect((await cluster().request('GET', `${hoists('v2')}/one`)).status).toBe(404);
     });
 
+    it.concurrent('applies an object whose field managers are recorded in a version that its definition lost (S9)', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const name = 'cranes.cranes.example';
+      const both = [
+        { name: 'v1', storage: false },
+        { name: 'v2', storage: true },
+      ];
+      const crane = (version: string, spec: string): string =>
+        `apiVersion: cranes.example/${version}\nkind: Crane\nmetadata: {name: one, namespace: default, annotations: {fleet-ferry/wait: disabled}}\nspec: ${spec}\n---\n`;
+      const cranes = (version: string): string =>
+        `/apis/cranes.example/${version}/namespaces/default/cranes/one`;
+      const release = (versions: readonly Version[], object: string) =>
+        site.release([pack('cranes', `${definition('cranes', 'Crane', versions)}${object}`)]);
+      await release(both, crane('v1', '{load: a, sway: b}'));
+      const other = await cluster().request('PATCH', `${cranes('v1')}?fieldManager=other`, {
+        spec: { seen: 'x' },
+      });
+      expect(other.status).toBe(200);
+      const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`;
+      const { body } = await cluster().request('GET', path);
+      const migrated = {
+        ...(body as object),
+        status: { ...(body as { status: object }).status, storedVersions: ['v2'] },
+      };
+      expect((await cluster().request('PUT', `${path}/status`, migrated)).status).toBe(200);
+      const newest = both.slice(1);
+      expect(await release(newest, crane('v2', '{load: a}'))).toMatchObject([{ outcome: 'configured' }]);
+      const live = async () =>
+        (await cluster().request('GET', cranes('v2'))).body as {
+          spec: object;
+          metadata: { managedFields: { manager: string; apiVersion: string }[] };
+        };
+      expect((await live()).spec).toEqual({ load: 'a', seen: 'x' });
+      expect((await live()).metadata.managedFields).toMatchObject(
+        ['fleet-agent', 'other'].map((manager) => ({ manager, apiVersion: 'cranes.example/v2' })),
+      );
+      expect(await observe(site.agent)).toEqual([{ assignment: 'cranes', drift: [] }]);
+    });
+
     it.concurrent('keeps a definition and its objects when only the definition may be recreated', async ({
       expect,
     }) => {
