@@ -1,3 +1,4 @@
+import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { Errors, run } from '@oclif/core';
 import { FleetError, formatError, plainText, toFleetError } from '#bundles/errors';
 import { nameSome } from '#bundles/name-some';
@@ -8,8 +9,16 @@ import { loadConfig, type Program } from './load-config.ts';
 import { suggestFlag } from './suggest-flag.ts';
 import { paint } from './paint.ts';
 
+/**
+ * How long a connection to one address of a name may take to be made while there is another address. Node gives up after 250 ms, less
+ * than the way by a satellite and back takes, and then a name with an address that leads nowhere is never reached. Three fit into the ten
+ * seconds that clients wait for a connection; within each, TCP repeats a lost packet once.
+ */
+const CONNECT_ATTEMPT_MS = 2500;
+
 /** Runs one of the three programs: same look, same exit codes. Resolves when the command is done. */
 export const runProgram = async (program: Program, argv: readonly string[]): Promise<void> => {
+  setDefaultAutoSelectFamilyAttemptTimeout(CONNECT_ATTEMPT_MS);
   const unwritten = endUnlessPiped(program.name);
   process.stdout.prependListener('error', unwritten);
   try {
