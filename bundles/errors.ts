@@ -379,7 +379,7 @@ type SystemFailure = { readonly code: ErrorCode; readonly hint?: string };
 
 const DISK_FULL: SystemFailure = {
   code: 'DISK_FULL',
-  hint: 'Free some space and run it again; nothing was lost',
+  hint: 'Free some space (df), or inodes (df -i), and run it again; nothing was lost',
 };
 const FILE_TOO_LARGE: SystemFailure = {
   code: 'USAGE',

@@ -102,7 +102,10 @@ const clock = ({ edge }: Machine, timeFloor: Date | undefined): Finding => {
 
 const disk = async ({ freeBytes }: Machine, directory: string): Promise<Finding> => {
   const free = await freeBytes(directory);
-  const message = `${Math.floor(free / (1 << 20))} MiB free in ${directory}`;
+  const message =
+    free === 0
+      ? `no room in ${directory}: df shows its bytes, df -i its inodes`
+      : `${Math.floor(free / (1 << 20))} MiB free in ${directory}`;
   return { name: 'disk', verdict: free < LITTLE_SPACE ? 'warning' : 'good', message };
 };
 

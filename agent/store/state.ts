@@ -139,10 +139,14 @@ const migrate = (db: Database.Database, file: string): void => {
 /** Below this much free space, SQLite may be unable to open a database. */
 const MIN_FREE_BYTES = 256 << 10;
 
-/** Bytes that an unprivileged process may still write to the disk of a directory. */
+/** Below this number of free inodes SQLite may be unable to create the files beside a database. */
+const MIN_FREE_INODES = 8;
+
+/** Bytes that an unprivileged process may still write to the disk of a directory; 0 where the disk has no inodes left for files. */
 export const freeBytesIn = (directory: string): number => {
-  const { bavail, bsize } = statfsSync(directory);
-  return bavail * bsize;
+  const { bavail, bsize, files, ffree } = statfsSync(directory);
+  // File systems that create inodes on demand, such as btrfs, count none.
+  return files > 0 && ffree < MIN_FREE_INODES ? 0 : bavail * bsize;
 };
 
 /** True if the disk is too full for the agent to record anything. */
@@ -157,11 +161,11 @@ export const fromSqliteError = (error: unknown, doing: string, directory?: strin
   const found = toFleetError(error, doing);
   const { code, message, cause, hint } = found;
   if (!(cause instanceof Database.SqliteError)) return found;
-  // On a disk too full for its shared-memory file, SQLite reports only an I/O error.
-  if (code === 'IO' && directory !== undefined && isFull(directory)) {
+  // On a disk too full for the files beside it, SQLite reports an I/O error, or only that it cannot open the database.
+  if ((code === 'IO' || code === 'PERMISSION') && directory !== undefined && isFull(directory)) {
     return new FleetError('DISK_FULL', `the disk of ${directory} is full`, {
       cause,
-      hint: 'Free some space and run it again; nothing was lost',
+      hint: 'Free some space (df), or inodes (df -i), and run it again; nothing was lost',
     });
   }
   return code === 'STORE_CORRUPT' && hint === undefined

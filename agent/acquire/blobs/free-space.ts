@@ -29,7 +29,9 @@ export const checkSpace = async (
   throw new FleetError(
     'DISK_FULL',
     `the release needs ${needed} bytes in ${state.directory}, of which ${RESERVED_BYTES} stay free${demanded > total ? why : ''}, and ${free} are free there`,
-    { hint: `Free ${needed - free} bytes and import it again; nothing was changed` },
+    {
+      hint: `Free ${needed - free} bytes${free === 0 ? ', or inodes (df -i),' : ''} and import it again; nothing was changed`,
+    },
   );
 };
 

@@ -13,11 +13,14 @@ if (canMount) describe(title, tests);
 else describe.skip(`${title} (a small disk can be mounted by root only)`, tests);
 
 function tests(): void {
-  it('shows status, history and differences without writing to the state', async () => {
+  it.each([
+    ['to the last byte', 'size=2m', fillBytes],
+    ['to the last inode', 'size=2m,nr_inodes=200', fillInodes],
+  ])('%s shows status, history and differences without writing to the state', async (_how, options, fill) => {
     await using folder = await temporaryDirectory('full-state');
     const at = (name: string): string => join(folder.path, name);
     for (const name of ['disk', 'stick', 'root']) await mkdir(at(name));
-    await runOrFail(['mount', '-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', at('disk')]);
+    await runOrFail(['mount', '-t', 'tmpfs', '-o', options, 'tmpfs', at('disk')]);
     await using _mounted = {
       [Symbol.asyncDispose]: async () => void (await runOrFail(['umount', at('disk')])),
     };
@@ -27,7 +30,7 @@ function tests(): void {
     const who = ['--fleet', 'acme', '--site', 'plant-7', '--name', 'kiosk-1'];
     const rest = ['--channel', 'prod/factory-host', '--root-sha256', 'a'.repeat(64)];
     succeed(await agent('enroll', at('stick'), ...who, ...rest));
-    spawnSync('dd', ['if=/dev/zero', `of=${at('disk/fill')}`, 'bs=4k']);
+    fill(at('disk'));
     const status = await agent('status');
     expect([status.code, status.stderr]).toEqual([8, '']);
     expect(status.stdout).toContain('Disk     DISK_FULL');
@@ -41,3 +44,11 @@ function tests(): void {
     });
   });
 }
+
+const fillBytes = (disk: string): void => {
+  spawnSync('dd', ['if=/dev/zero', `of=${join(disk, 'fill')}`, 'bs=4k']);
+};
+
+const fillInodes = (disk: string): void => {
+  spawnSync('sh', ['-c', 'i=0; while touch "$0/fill-$i"; do i=$((i + 1)); done', disk]);
+};
