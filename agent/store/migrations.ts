@@ -80,3 +80,10 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE local_value (name TEXT PRIMARY KEY, edit TEXT NOT NULL, signature TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,
 ];
+
+/**
+ * The oldest schema whose agents can work with a database of the newest one, which goes into the database as `application_id`. A host goes
+ * back to an older agent when a system of two slots fails, and nothing could mend an agent that does not start there. A migration raises
+ * this number only if an agent without it would lose or refuse what it wrote: it adds tables, and columns with defaults.
+ */
+export const USABLE_FROM = 8;

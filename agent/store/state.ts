@@ -8,7 +8,7 @@ import { keepPrepared } from '#cli/keep-prepared';
 import { keepDatabasePrivate, keepDirectoryPrivate } from '#cli/keep-private';
 import { readUser } from '../model/edge.ts';
 import { createStateDirectory } from './create-state-directory.ts';
-import { MIGRATIONS } from './migrations.ts';
+import { MIGRATIONS, USABLE_FROM } from './migrations.ts';
 
 /** The persistent state of an agent: one SQLite file and a directory of blobs. */
 export type State = Disposable & {
@@ -119,8 +119,11 @@ export const notEnrolled = (directory: string): FleetError =>
 
 const migrate = (db: Database.Database, file: string): void => {
   const version = Number(db.pragma('user_version', { simple: true }));
-  if (version === MIGRATIONS.length) return;
+  const usableFrom = Number(db.pragma('application_id', { simple: true }));
+  if (version === MIGRATIONS.length && usableFrom === USABLE_FROM) return;
   if (version > MIGRATIONS.length) {
+    // A database of an agent that did not record it yet has 0.
+    if (usableFrom > 0 && usableFrom <= MIGRATIONS.length) return;
     throw new FleetError(
       'AGENT_TOO_OLD',
       `${file} was written by a newer agent (schema ${version}, this one knows ${MIGRATIONS.length})`,
@@ -132,6 +135,7 @@ const migrate = (db: Database.Database, file: string): void => {
     const done = Number(db.pragma('user_version', { simple: true }));
     for (const sql of MIGRATIONS.slice(done)) db.exec(sql);
     db.pragma(`user_version = ${MIGRATIONS.length}`);
+    db.pragma(`application_id = ${USABLE_FROM}`);
   });
   run.immediate();
 };

@@ -1,7 +1,7 @@
 import { chmod, chown, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { MIGRATIONS } from '../../../agent/store/migrations.ts';
+import { MIGRATIONS, USABLE_FROM } from '../../../agent/store/migrations.ts';
 import { acquireLock } from '../../../agent/store/lock.ts';
 import { openState } from '../../../agent/store/state.ts';
 import { refusal } from '../../bundles/refusal.ts';
@@ -52,13 +52,40 @@ describe('a state directory', () => {
     await expect(acquireLock(path, 'import', new Date())).rejects.toThrow(/belongs to user 4711/);
   });
 
-  it('of a newer agent is refused as AGENT_TOO_OLD', async () => {
+  it('of a newer agent that no older one can use is refused as AGENT_TOO_OLD', async () => {
     await using folder = await temporaryDirectory('state');
     {
       using state = openState(folder.path, { create: true });
       state.db.pragma(`user_version = ${MIGRATIONS.length + 1}`);
+      state.db.pragma(`application_id = ${MIGRATIONS.length + 1}`);
     }
     expect(refusal(() => openState(folder.path))).toBe('AGENT_TOO_OLD');
+  });
+
+  const numbers = ({ db }: Pick<ReturnType<typeof openState>, 'db'>) =>
+    ['user_version', 'application_id'].map((name) => db.pragma(name, { simple: true }));
+
+  it('of a newer agent that an older one can use is used, and left to the newer one as it was', async () => {
+    await using folder = await temporaryDirectory('state');
+    {
+      using newer = openState(folder.path, { create: true });
+      newer.db.exec('CREATE TABLE later (a TEXT) STRICT; ALTER TABLE condition ADD COLUMN later TEXT');
+      newer.db.pragma(`user_version = ${MIGRATIONS.length + 1}`);
+    }
+    using state = openState(folder.path);
+    state.db.prepare('INSERT INTO condition (name, value) VALUES (?, ?)').run('held', '{}');
+    expect(numbers(state)).toEqual([MIGRATIONS.length + 1, USABLE_FROM]);
+  });
+
+  it('records the oldest schema that can use it, also where an older agent did not', async () => {
+    await using folder = await temporaryDirectory('state');
+    {
+      using state = openState(folder.path, { create: true });
+      expect(numbers(state)).toEqual([MIGRATIONS.length, USABLE_FROM]);
+      state.db.pragma('application_id = 0');
+    }
+    using state = openState(folder.path);
+    expect(numbers(state)).toEqual([MIGRATIONS.length, USABLE_FROM]);
   });
 
   it('that is damaged is refused as STORE_CORRUPT', async () => {
