@@ -64,10 +64,11 @@ const readImages = async (root: string): Promise<readonly StoredImage[]> => {
   return images;
 };
 
-const storageOf = async (root: string): Promise<string> => {
+/** The folder of Podman's storage of root. */
+export const storageOf = async (root: string): Promise<string> => {
   for (const file of SETTINGS) {
     const text = await undefinedIfFailed(readFile(join(root, file), 'utf8'));
-    const found = /^\s*graphroot\s*=\s*"(\/[^"]+)"/mu.exec(text ?? '')?.[1];
+    const [, , found] = /^\s*graphroot\s*=\s*(["'])(\/[^"']+)\1/mu.exec(text ?? '') ?? [];
     if (found !== undefined) return found;
   }
   return STORAGE;

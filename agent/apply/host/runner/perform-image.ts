@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { COMMAND_ENV, type CommandResult } from '../host-options.ts';
+import { storageOf } from '../images/podman-storage.ts';
 import type { StepEnd, StepWork } from './step-work.ts';
 import type { ImageRequest } from '../step-request.ts';
 
@@ -11,6 +12,15 @@ const load = async ({ tag, timeoutSeconds }: ImageRequest, work: StepWork): Prom
   const podman = podmanOf(work, timeoutSeconds);
   const pulled = await podman(['pull', '--quiet', `dir:${work.content}`]);
   if (pulled.code !== 0) return { ...pulled, message: `podman pull ended with ${lastLine(pulled)}` };
+  // Podman syncs no layer. The tag tells the agent that the image is complete, so a power cut must not leave it with empty files.
+  const storage = await storageOf('/');
+  const synced = await work.run(['sync', '--file-system', storage], {
+    timeoutMs: timeoutSeconds * 1000,
+    signal: work.signal,
+    cwd: '/',
+    env: COMMAND_ENV,
+  });
+  if (synced.code !== 0) return { ...synced, message: `sync of ${storage} ended with ${lastLine(synced)}` };
   // Podman names what it pulls from a directory after that directory.
   const tagged = await podman(['tag', pulled.stdout.trim(), tag]);
   return { ...tagged, message: tagged.code === 0 ? undefined : `podman tag ended with ${lastLine(tagged)}` };

@@ -64,3 +64,12 @@ test('a damaged index is an error, not an empty storage', async () => {
   await using host = await hostWith('[{');
   await expect(readPodman(host.path)).rejects.toMatchObject({ code: 'IO' });
 });
+
+test('the storage path may be in single quotes, as TOML has them', async () => {
+  await using host = await hostWith(
+    image([tagOf(NAME)]),
+    "[storage]\ngraphroot = '/data/containers'\n",
+    'data/containers',
+  );
+  expect((await readPodman(host.path)).find(NAME)).toBe('loaded');
+});

@@ -221,6 +221,34 @@ test('an image step sets TMPDIR to a folder below the step, so that a killed Pod
   expect(await steps(state)).toEqual([]);
 });
 
+test('an image is on the disk before Podman has it under the tag of a complete one', async () => {
+  const { options, calls } = await hostWith({ 'podman pull': `${'a'.repeat(64)}\n` });
+  const tag = 'registry.example/web:fleet-ferry-1';
+  const load = { kind: 'image', verb: 'load', tag, content: [], secrets: [] } as const;
+  expect(await runStep({ ...load, timeoutSeconds: 60 }, options, never)).toMatchObject({
+    outcome: 'succeeded',
+  });
+  expect(calls.map((argv) => argv.slice(0, 2).join(' '))).toEqual([
+    'podman pull',
+    'sync --file-system',
+    'podman tag',
+  ]);
+  expect(calls[2]).toEqual(['podman', 'tag', 'a'.repeat(64), tag]);
+});
+
+test('an image that could not be brought to the disk gets no tag, and the step fails', async () => {
+  const { options, calls } = await hostWith({
+    'podman pull': `${'a'.repeat(64)}\n`,
+    sync: { code: 1, stderr: 'sync: error syncing: Input/output error\n' },
+  });
+  const load = { kind: 'image', verb: 'load', tag: 'x:fleet-ferry-1', content: [], secrets: [] } as const;
+  expect(await runStep({ ...load, timeoutSeconds: 60 }, options, never)).toMatchObject({
+    outcome: 'failed',
+    message: expect.stringMatching(/^sync of \S+ ended with 1: sync: error syncing: Input\/output error$/),
+  });
+  expect(calls.some((argv) => argv.includes('tag'))).toBe(false);
+});
+
 test('long output of a step is cut in the middle: its first and last lines are kept', async () => {
   const noise = 'line\n'.repeat(5000);
   const { options } = await hostWith({
