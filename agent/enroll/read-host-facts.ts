@@ -9,9 +9,9 @@ const MAX_FACT = 128;
 /** Architectures as Debian and container images call them. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm: 'armhf', ia32: 'i386' };
 
-/** Placeholders of firmware vendors. */
+/** Placeholders of firmware vendors, which many machines share. */
 const PLACEHOLDER =
-  /^(to be filled.*|default string|not (specified|applicable|available)|none|system .*|0+|0123456789|unknown|n\/a)$/i;
+  /^(?:to be filled.*|default string|not? (?:specified|applicable|available|present|settable|asset .*)|none|empty|invalid|(?:system|chassis|base ?board) .*|(?:asset-)?0?123456789(?:0|abcdef)?|unknown|n\/a|oem|[-.0*]+|[-f]+|x+|03000200-0400-0500-0006-000700080009)$/i;
 
 /**
  * Reads facts about this machine from the kernel and the firmware. Unreadable facts and placeholders of a vendor are absent.

@@ -53,3 +53,28 @@ test('readHostFacts leaves out placeholders of vendors, control characters and m
   expect(facts['model']).toHaveLength(128);
   expect(facts).not.toHaveProperty('vendor');
 });
+
+test.each([
+  ['product_uuid', '00000000-0000-0000-0000-000000000000'],
+  ['product_uuid', 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF'],
+  ['product_uuid', '03000200-0400-0500-0006-000700080009'],
+  ['product_uuid', 'Not Settable'],
+  ['product_serial', '123456789'],
+  ['product_serial', '0123456789ABCDEF'],
+  ['product_serial', 'Chassis Serial Number'],
+  ['board_serial', 'Base Board Serial Number'],
+  ['chassis_asset_tag', 'No Asset Tag'],
+  ['chassis_asset_tag', 'Asset-1234567890'],
+  ['product_serial', '..................'],
+])('readHostFacts takes no machine for another by a %s of %s', async (name, value) => {
+  const facts = await factsOf({ [`sys/class/dmi/id/${name}`]: `${value}\n` });
+  for (const fact of ['uuid', 'serial', 'boardSerial', 'assetTag']) expect(facts).not.toHaveProperty(fact);
+});
+
+test.each(['0123', 'F00F', 'XJ-7', 'System76-12', '1234567890123'])(
+  'readHostFacts keeps the serial number %s, which is no placeholder',
+  async (serial) => {
+    const facts = await factsOf({ 'sys/class/dmi/id/product_serial': `${serial}\n` });
+    expect(facts['serial']).toBe(serial);
+  },
+);
