@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { Args } from '@oclif/core';
 import { type FleetError, formatPlace, isFleetError, plainLine, toFleetError } from '#bundles/errors';
 import { STATUS_FILE } from '#bundles/formats/medium/medium';
 import { writeOntoMedium } from '../acquire/blobs/write-onto-medium.ts';
+import { readMounts } from '../apply/host/live/mounts.ts';
 import type { Config } from '../config/config.ts';
 import { loadKey } from '../hub/agent-key.ts';
 import { admit } from '../daemon/plug-in/admit.ts';
@@ -178,7 +178,14 @@ export default class PlugIn extends AgentCommand {
   async #end(device: string, flags: ConfigFlags): Promise<VisitOutcome> {
     const config = this.#valid(flags);
     const language = isFleetError(config) ? 'en' : config.language;
-    const sign = visitOutcomeOf(language, await readProgress(device), await isMounted(mountPoint(device)));
+    const places = await placesOf(device);
+    const reached = await readProgress(device);
+    const other = places.find((place) => place !== mountPoint(device));
+    const progress: typeof reached =
+      reached?.phase === 'mounting' && other !== undefined
+        ? { phase: 'stopped', why: { kind: 'in-use', at: other } }
+        : reached;
+    const sign = visitOutcomeOf(language, progress, places.length > 0);
     await forgetProgress(device);
     await writeVariables(device, {
       FLEET_MEDIUM_OUTCOME: sign.outcome,
@@ -212,5 +219,14 @@ const isGone = (device: string): Promise<boolean> =>
     (error: unknown) => isFleetError(error, 'MEDIUM_MISSING'),
   );
 
-const isMounted = async (path: string): Promise<boolean> =>
-  (await readFile('/proc/self/mountinfo', 'utf8')).split('\n').some((line) => line.split(' ')[4] === path);
+/** Where the device is mounted, by whomever; one that is gone, only by the agent. */
+const placesOf = async (device: string): Promise<readonly string[]> => {
+  const number = await readDeviceFacts(device).then(
+    (facts) => facts.number,
+    () => undefined,
+  );
+  const mounts = await readMounts();
+  return mounts
+    .filter((mount) => mount.point === mountPoint(device) || mount.device === number)
+    .map(({ point }) => point);
+};

@@ -12,7 +12,7 @@ export type PlugInPolicy = Pick<Config, 'plugIn' | 'plugInFileSystems' | 'plugIn
 /** Decides from the properties that udev found whether a device that was plugged in is mounted. */
 export const admit = (
   { plugIn, plugInFileSystems, plugInMaxGib }: PlugInPolicy,
-  { fileSystem, bytes }: DeviceFacts,
+  { fileSystem, bytes }: Pick<DeviceFacts, 'fileSystem' | 'bytes'>,
 ): Admission => {
   if (!plugIn) return { kind: 'off' };
   if (fileSystem === 'crypto_LUKS' || fileSystem === 'BitLocker')

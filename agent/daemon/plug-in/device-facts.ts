@@ -6,6 +6,8 @@ import { FleetError } from '#bundles/errors';
 export type DeviceFacts = {
   /** Kernel name: sdb1. */
   readonly device: string;
+  /** 'major:minor'. */
+  readonly number: string;
   /** ID_FS_TYPE of udev: vfat, crypto_LUKS. */
   readonly fileSystem: string | undefined;
   readonly bytes: number;
@@ -29,6 +31,7 @@ export const readDeviceFacts = async (device: string, root = '/'): Promise<Devic
   const known = await readFile(join(root, 'run/udev/data', `b${number.trim()}`), 'utf8').catch(() => '');
   return {
     device,
+    number: number.trim(),
     fileSystem: /^E:ID_FS_TYPE=(\S+)$/m.exec(known)?.[1],
     // The unit is 512 bytes, independent of the sector size of the device.
     bytes: Number(sectors) * 512,

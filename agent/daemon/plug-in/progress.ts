@@ -11,6 +11,8 @@ export type NotAdmitted =
   | { readonly kind: 'encrypted' }
   | { readonly kind: 'file-system'; readonly fileSystem: string; readonly allowed: readonly string[] }
   | { readonly kind: 'too-large'; readonly gib: number }
+  /** Another program has mounted it, such as the file manager of a desktop. */
+  | { readonly kind: 'in-use'; readonly at: string }
   /** The agent's configuration is invalid: whether plugIn is on is unknown. */
   | { readonly kind: 'configuration'; readonly message: string };
 

@@ -50,6 +50,8 @@ const ENGLISH: Sentences = {
         return `The stick is formatted with ${why.fileSystem}. Allowed here: ${why.allowed.join(', ')}.`;
       case 'too-large':
         return `The stick is larger than the ${why.gib} GiB that are allowed here.`;
+      case 'in-use':
+        return `Another program of this machine has opened the stick (${why.at}). Eject it there and plug it in again; if that fails, call the office.`;
       case 'configuration':
         return `The settings of this machine are invalid, so the stick was not read. Call the office. (${why.message})`;
     }
@@ -91,6 +93,8 @@ const GERMAN: Sentences = {
         return `Der Stick ist mit ${why.fileSystem} formatiert. Hier erlaubt: ${why.allowed.join(', ')}.`;
       case 'too-large':
         return `Der Stick ist größer als die hier erlaubten ${why.gib} GiB.`;
+      case 'in-use':
+        return `Ein anderes Programm dieser Maschine hat den Stick geöffnet (${why.at}). Bitte dort auswerfen und noch einmal einstecken; wenn das nicht hilft, die Zentrale anrufen.`;
       case 'configuration':
         return `Die Einstellungen dieser Maschine sind ungültig, der Stick wurde nicht gelesen. Bitte die Zentrale anrufen. (${why.message})`;
     }

@@ -250,6 +250,24 @@ describeWith(['factoryBase'], 'a medium that is plugged into a booted host', ({ 
     await unplug(stick);
   });
 
+  it('that a desktop has mounted is named as such, and may not be unplugged', async () => {
+    const before = await installed();
+    const stick = await plug(loops[0] ?? '', await medium());
+    await sh(`mkdir -p /media-of-anna/STICK; mount /dev/${stick.device} /media-of-anna/STICK`);
+    const exit = await start(stick);
+    const said = await sign();
+    await sh('umount /media-of-anna/STICK');
+    expect(exit, await journal(stick)).not.toBe(0);
+    expect(said).toBe(
+      'stopped NICHT ERLEDIGT: Ein anderes Programm dieser Maschine hat den Stick geöffnet (/media-of-anna/STICK). Bitte dort auswerfen und noch einmal einstecken; wenn das nicht hilft, die Zentrale anrufen. Der Stick ist noch in Gebrauch: bitte die Maschine ausschalten, bevor er abgezogen wird.',
+    );
+    expect([await installed(), await mounts()]).toEqual([before, '0']);
+    expect(await start(stick), await journal(stick)).toBe(0);
+    expect(await sign()).toContain('Der Stick kann abgezogen werden.');
+    expect(await installed()).toBe(String(version));
+    await unplug(stick);
+  });
+
   it('waits for another one that is being imported', async () => {
     const [first, second] = [await medium(), await medium()];
     const sticks = [await plug(loops[0] ?? '', first), await plug(loops[1] ?? '', second)];

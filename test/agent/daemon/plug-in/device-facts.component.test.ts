@@ -15,6 +15,7 @@ it('reads the size from the kernel and the file system from udev', async () => {
   await writeFile(join(known, 'b8:17'), 'S:disk/by-label/X\nE:ID_FS_TYPE=vfat\nE:ID_BUS=usb\n');
   expect(await readDeviceFacts('sdb1', folder.path)).toEqual({
     device: 'sdb1',
+    number: '8:17',
     fileSystem: 'vfat',
     bytes: 2 << 20,
   });

@@ -64,6 +64,7 @@ describe('visitOutcomeOf', () => {
     [{ phase: 'taking' }, 'was interrupted'],
     [{ phase: 'reporting', taken: applied }, 'Release 5 is installed. The work was interrupted.'],
     [{ phase: 'stopped', why: { kind: 'encrypted' } }, 'encrypted as a whole'],
+    [{ phase: 'stopped', why: { kind: 'in-use', at: '/media/anna/X' } }, 'opened the stick (/media/anna/X)'],
     [
       {
         phase: 'stopped',
