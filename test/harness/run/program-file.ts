@@ -41,6 +41,9 @@ export const TEST_PROGRAMS = [
   'test/integration/hosts/debs-host/run-case.ts',
   'test/integration/kubernetes/kubernetes-target/killed-agent/look-apart.ts',
   'test/integration/kubernetes/kubernetes-target/lease/hold-lease-apart.ts',
+  'test/scheduler/hub/promote/values/killed-repository.ts',
+  'test/scheduler/hub/promote/values/killed-values.ts',
+  'test/scheduler/hub/sites/enroll/killed-enrolment.ts',
 ] as const;
 
 export type TestProgram = (typeof TEST_PROGRAMS)[number];

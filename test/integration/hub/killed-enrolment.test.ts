@@ -9,18 +9,19 @@ import { siteReference } from '../../../scheduler/load/releases/references.ts';
 import { openStore } from '../../../scheduler/hub/store/open-store.ts';
 import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
 import { LONG } from '../../harness/run/long.ts';
+import { testProgramFile } from '../../harness/run/program-file.ts';
 import { runCommand } from '../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { ask, FLEET, testAgent, testHub } from '../../scheduler/hub/test-hub.ts';
 
-const PROGRAM = join(import.meta.dirname, '../../scheduler/hub/sites/enroll/killed-enrolment.ts');
+const PROGRAM = testProgramFile('test/scheduler/hub/sites/enroll/killed-enrolment.ts');
 const KILLED = 128 + 9;
 const AGENTS = ['plant-1/press', 'plant-1/oven', 'plant-2/press', 'plant-3/press'];
 
 const run = async (folder: string, action: string, step: number) =>
   runCommand([process.execPath, PROGRAM, folder, action, String(step)], {
     cwd: folder,
-    env: { PATH: process.env['PATH'], HOME: folder },
+    env: { ...process.env, HOME: folder },
   });
 
 /** What database, layout, audit log and stick have. */

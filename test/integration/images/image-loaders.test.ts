@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { hexOf, digestOf } from '#bundles/digest';
 import { folderProvider } from '../../../agent/images/folder/folder-provider.ts';
@@ -10,9 +9,9 @@ import { signedEvidence } from '../../agent/images/folder/signed-evidence.ts';
 import { newFleet, type SignedFleet } from '../../harness/fleets/signed-fleet.ts';
 import { type Containerd, startContainerd } from '../../harness/hosts/containerd.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
+import { programFile } from '../../harness/run/program-file.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
-const AGENT = join(import.meta.dirname, '../../../agent/main.ts');
 const never = new AbortController().signal;
 
 describeWith(
@@ -48,7 +47,7 @@ describeWith(
       { once: isOnce = false, root = hexOf(digestOf(fleet.roots[0] ?? '')) } = {},
     ) => {
       const words = ['load-images', `--folder=${folder.path}`, `--node=${name}`, `--root-sha256=${root}`];
-      const argv = [AGENT, ...words, `--containerd=${own.socket}`, ...(isOnce ? ['--once'] : [])];
+      const argv = [programFile('agent'), ...words, `--containerd=${own.socket}`, ...(isOnce ? ['--once'] : [])];
       const child = spawn(process.execPath, argv, { env: own.env, stdio: ['ignore', 'pipe', 'pipe'] });
       stops.add(() => child.kill('SIGKILL'));
       let said = '';

@@ -55,12 +55,10 @@ const pictureOf = (address: Address): string =>
 
 /** The window of the pictures of the documentation. */
 const WIDE = { width: 1440, height: 900 };
+/** It shows what a desk shows, with more room. */
+const WALL = { width: 2560, height: 1440 };
 /** A phone, a desk and a wall. */
-const SIZES = [
-  { width: 360, height: 780 },
-  { width: 1440, height: 900 },
-  { width: 2560, height: 1440 },
-] as const;
+const SIZES = [{ width: 360, height: 780 }, { width: 1440, height: 900 }, WALL];
 /** 1280 pixels at 400 % zoom (WCAG 2.2, 1.4.10). */
 const NARROW = { width: 320, height: 640 };
 
@@ -127,6 +125,7 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
         // A chart takes the new width a moment later.
         await expect.poll(() => scrollsSideways(page), { message: looked }).toBe(false);
         await wholePicture(tab, `${name}-${size.width}-${colorScheme}`);
+        if (size === WALL) continue;
         // The schemes differ in their colours only.
         const rules = colorScheme === 'light' ? undefined : ['color-contrast'];
         expect(await axeFindings(page, rules), looked).toEqual([]);

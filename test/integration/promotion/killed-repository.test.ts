@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { noteUnfinishedWrites } from '../../../scheduler/hub/changes/note-write.ts';
 import { makeGitRepository } from '../../harness/neighbours/git-repository.ts';
+import { testProgramFile } from '../../harness/run/program-file.ts';
 import { runCommand, runOrFail } from '../../harness/run/run-command.ts';
 import { NOW } from '../../scheduler/hub/test-hub.ts';
 import { valuesHub } from '../../scheduler/hub/promote/values/values-hub.ts';
 
-const PROGRAM = join(import.meta.dirname, '../../scheduler/hub/promote/values/killed-repository.ts');
+const PROGRAM = testProgramFile('test/scheduler/hub/promote/values/killed-repository.ts');
 const KILLED = 128 + 9;
 
 const after = (seconds: number): Date => new Date(NOW.getTime() + seconds * 1000);

@@ -12,6 +12,7 @@ import { writeSites } from '../../../scheduler/hub/sites/write-site.ts';
 import { openStore } from '../../../scheduler/hub/store/open-store.ts';
 import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
 import { LONG } from '../../harness/run/long.ts';
+import { testProgramFile } from '../../harness/run/program-file.ts';
 import { runCommand } from '../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { at, layer, NOW, type StagedHub, stagedHub } from '../../scheduler/hub/promote/values/staged-hub.ts';
@@ -19,13 +20,13 @@ import { ask, testAgent } from '../../scheduler/hub/test-hub.ts';
 import { LAYERS } from '../../scheduler/hub/sites/layers/layered-hub.ts';
 
 const SITES = ['plant-1', 'plant-2', 'plant-3'];
-const PROGRAM = join(import.meta.dirname, '../../scheduler/hub/promote/values/killed-values.ts');
+const PROGRAM = testProgramFile('test/scheduler/hub/promote/values/killed-values.ts');
 const KILLED = 128 + 9;
 
 const run = async (folder: string, action: string, point: number) =>
   runCommand([process.execPath, PROGRAM, folder, action, String(point), at(81).toISOString()], {
     cwd: folder,
-    env: { PATH: process.env['PATH'], HOME: folder },
+    env: { ...process.env, HOME: folder },
   });
 
 /** What sites, the layout and the audit log have, without times. */
