@@ -74,7 +74,10 @@ boot() { # STATE BASE NAME GROUP
   mount --make-rprivate /
   mkdir -p "$1/disk" "$1/work" "$1/root"
   chmod 755 "$1/disk"
-  mount -t overlay fleet-ferry -o "lowerdir=$2,upperdir=$1/disk,workdir=$1/work" "$1/root"
+  # Nothing waits for the machine's disk: dpkg alone syncs each file. A power cut keeps what was written, synced or not, because the kernel
+  # lives on; its mark in the work folder, which refuses another mount, is for kernels that did not.
+  rm -rf "$1/work/work/incompat"
+  mount -t overlay fleet-ferry -o "volatile,lowerdir=$2,upperdir=$1/disk,workdir=$1/work" "$1/root"
   # Kept over reboots, as on a real machine: the journal is found by it, and no boot is a first boot.
   if [ ! -s "$1/root/etc/machine-id" ]; then tr -d - < /proc/sys/kernel/random/uuid > "$1/root/etc/machine-id"; fi
   echo "$3" > "$1/root/etc/hostname"
