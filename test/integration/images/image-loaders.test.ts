@@ -47,7 +47,12 @@ describeWith(
       { once: isOnce = false, root = hexOf(digestOf(fleet.roots[0] ?? '')) } = {},
     ) => {
       const words = ['load-images', `--folder=${folder.path}`, `--node=${name}`, `--root-sha256=${root}`];
-      const argv = [programFile('agent'), ...words, `--containerd=${own.socket}`, ...(isOnce ? ['--once'] : [])];
+      const argv = [
+        programFile('agent'),
+        ...words,
+        `--containerd=${own.socket}`,
+        ...(isOnce ? ['--once'] : []),
+      ];
       const child = spawn(process.execPath, argv, { env: own.env, stdio: ['ignore', 'pipe', 'pipe'] });
       stops.add(() => child.kill('SIGKILL'));
       let said = '';
