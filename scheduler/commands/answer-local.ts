@@ -2,7 +2,7 @@ import { defined } from '#bundles/defined';
 import type { Hub } from '../hub/hub.ts';
 import { decideLocalEdits, type LocalDecision } from '../hub/promote/values/decide-local-edits.ts';
 import { shortEdit } from '../hub/sites/local-edits.ts';
-import { writeSites } from '../hub/sites/write-site.ts';
+import { settleSites } from '../hub/sites/layers/settle-sites.ts';
 import type { ValuesReview } from '../settings/values-review.ts';
 import { appendToLog } from './append-to-log.ts';
 
@@ -26,7 +26,7 @@ export const answerLocal = async (
   const { decisions, answered } = await decideLocalEdits(hub, { review, now, ...defined({ signal }) });
   // Also those of a call that was interrupted.
   const names = [...new Set(answered.map(({ site }) => site))].map((name) => ({ name }));
-  if (names.length > 0) await writeSites(hub, names, { now, command });
+  if (names.length > 0) await settleSites(hub, names, { now, command });
   if (decisions.length === 0) return { decisions, lines: [] };
   const waiting = await appendToLog(hub, command, now);
   return { decisions, lines: [...decisions.map(lineOf), ...waiting] };

@@ -17,7 +17,7 @@ import type { PlannedRollout } from '../../hub/sites/split-by-stage.ts';
 import { readHidden } from '../../hub/sites/hidden-values.ts';
 import { policiesFor } from '../../hub/sites/values-policies.ts';
 import { shortRollout, type StoredRollout } from '../../hub/sites/values-rollout.ts';
-import { writeSites } from '../../hub/sites/write-site.ts';
+import { settleSites } from '../../hub/sites/layers/settle-sites.ts';
 import type { ValueChange } from '../../hub/sites/set-values.ts';
 import type { ValuesReview } from '../../settings/values-review.ts';
 import { appendToLog } from '../append-to-log.ts';
@@ -72,7 +72,7 @@ export const changeMany = async (
   const { rows, rollouts } = decided;
   // All of them: an earlier run may have ended between the database and the layout.
   const named = [...new Set(changes.map(({ site }) => site))].map((name) => ({ name }));
-  const written = await writeSites(hub, named, { now, command: 'sites set' });
+  const written = await settleSites(hub, named, { now, command: 'sites set' });
   if (written > rows.length)
     speaker.say(`${written - rows.length} statements were missing in ${hub.layout} and are there now`);
   for (const line of await appendToLog(hub, 'sites set', now)) speaker.say(line);

@@ -1,7 +1,7 @@
 import { Args } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../hub/open-hub.ts';
-import { writeSite } from '../../hub/sites/write-site.ts';
+import { settleSites } from '../../hub/sites/layers/settle-sites.ts';
 import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { readLocalEdits } from '../../hub/sites/local-edits.ts';
 import { revokeAgent } from '../../hub/sites/revoke-agent.ts';
@@ -31,7 +31,7 @@ export default class SitesRevoke extends FleetCommand {
     await using hub = await openHub(configuration, { by });
     const now = this.readNow(flags.now);
     const { site, changed } = await revokeAgent(hub.store, args.agent, await siteSigner(hub), now);
-    await writeSite(hub, site, { now, command: 'sites revoke' });
+    await settleSites(hub, [site], { now, command: 'sites revoke' });
     for (const line of await appendToLog(hub, 'sites revoke', now)) this.say(line);
     this.log(
       changed

@@ -7,7 +7,7 @@ import { parseChannel, parseName } from '#bundles/names';
 import { repeatable } from '#cli/flags';
 import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../hub/open-hub.ts';
-import { writeSite } from '../../hub/sites/write-site.ts';
+import { settleSites } from '../../hub/sites/layers/settle-sites.ts';
 import { previewStages } from '../../hub/sites/set-many-values.ts';
 import { policiesFor } from '../../hub/sites/values-policies.ts';
 import { siteSigner } from '../../hub/sites/site-signer.ts';
@@ -138,11 +138,11 @@ export default class SitesSet extends FleetCommand {
       { ...(await siteSigner(hub)), composeMoved: composeMoved(hub, now) },
       now,
     );
-    const laidOut = await writeSite(hub, site, { now, command: 'sites set' });
+    const written = await settleSites(hub, [site], { now, command: 'sites set' });
     for (const line of await appendToLog(hub, 'sites set', now)) this.say(line);
     for (const one of absent) this.say(one);
     if (changed) this.log(`site ${site.name} is at statement ${site.version}; the next medium carries it`);
-    else if (laidOut === 'unchanged')
+    else if (written === 0)
       this.log(`site ${site.name} is unchanged, at statement ${site.version}`);
     else
       this.log(

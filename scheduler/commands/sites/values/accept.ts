@@ -4,7 +4,7 @@ import { openHub } from '../../../hub/open-hub.ts';
 import { acceptLocalEdit } from '../../../hub/promote/values/answer-local-edit.ts';
 import { shortId } from '../../../hub/promote/values/propose-values.ts';
 import { findLocalEdit } from '../../../hub/sites/local-edits.ts';
-import { writeSites } from '../../../hub/sites/write-site.ts';
+import { settleSites } from '../../../hub/sites/layers/settle-sites.ts';
 import { readConfiguration } from '../../../settings/configuration.ts';
 import { hubFlags } from '../../../settings/configuration-flags.ts';
 import { appendToLog } from '../../append-to-log.ts';
@@ -30,7 +30,7 @@ export default class SitesValuesAccept extends FleetCommand {
     const edit = await findLocalEdit(hub.store.db, args.edit);
     const accepted = await acceptLocalEdit(hub, edit, { by, now, review: configuration.siteValues });
     if (accepted.kind === 'made')
-      await writeSites(hub, accepted.rows, { now, command: 'sites values accept' });
+      await settleSites(hub, accepted.rows, { now, command: 'sites values accept' });
     for (const line of await appendToLog(hub, 'sites values accept', now)) this.say(line);
     const what = `${edit.name} = ${edit.value} of ${edit.agent}`;
     if (accepted.kind === 'proposed') {

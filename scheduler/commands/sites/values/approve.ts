@@ -4,7 +4,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../../hub/open-hub.ts';
 import { approveValues } from '../../../hub/promote/values/approve-values.ts';
 import { shortId } from '../../../hub/promote/values/propose-values.ts';
-import { writeSites } from '../../../hub/sites/write-site.ts';
+import { settleSites } from '../../../hub/sites/layers/settle-sites.ts';
 import { KEY_FORMS, passwordFlag, passwordsOf } from '../../../keys/places/key-flags.ts';
 import { openGivenKey } from '../../../keys/places/open-given-key.ts';
 import { readConfiguration } from '../../../settings/configuration.ts';
@@ -65,7 +65,7 @@ export default class SitesValuesApprove extends FleetCommand {
         for (const line of holding.first) this.log(`    ${line}`);
       }
     } else {
-      await writeSites(hub, applied, { now, command: 'sites values approve' });
+      await settleSites(hub, applied, { now, command: 'sites values approve' });
       for (const line of await appendToLog(hub, 'sites values approve', now)) this.say(line);
       const names = applied.map(({ name, version }) => `${name} is at statement ${version}`).join(', ');
       this.log(

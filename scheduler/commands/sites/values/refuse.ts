@@ -3,7 +3,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../../hub/open-hub.ts';
 import { refuseLocalEdit } from '../../../hub/promote/values/answer-local-edit.ts';
 import { findLocalEdit } from '../../../hub/sites/local-edits.ts';
-import { writeSites } from '../../../hub/sites/write-site.ts';
+import { settleSites } from '../../../hub/sites/layers/settle-sites.ts';
 import { readConfiguration } from '../../../settings/configuration.ts';
 import { hubFlags } from '../../../settings/configuration-flags.ts';
 import { appendToLog } from '../../append-to-log.ts';
@@ -27,7 +27,7 @@ export default class SitesValuesRefuse extends FleetCommand {
     await using hub = await openHub(await readConfiguration(flags, process.cwd()), { by });
     const edit = await findLocalEdit(hub.store.db, args.edit);
     const rows = await refuseLocalEdit(hub, edit, { by, now });
-    await writeSites(hub, rows, { now, command: 'sites values refuse' });
+    await settleSites(hub, rows, { now, command: 'sites values refuse' });
     for (const line of await appendToLog(hub, 'sites values refuse', now)) this.say(line);
     this.log(`${edit.name} = ${edit.value} of ${edit.agent} is refused; the next medium takes it back there`);
     return { edit: edit.edit, refused: rows.map(({ name, version }) => ({ site: name, version })) };

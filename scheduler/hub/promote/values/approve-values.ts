@@ -22,7 +22,7 @@ import type { StoredRollout } from '../../sites/values-rollout.ts';
 import { findSite } from '../../sites/set-values.ts';
 import { siteSigner } from '../../sites/site-signer.ts';
 import { valuesAt } from '../../sites/values-at.ts';
-import { writeSites } from '../../sites/write-site.ts';
+import { settleSites } from '../../sites/layers/settle-sites.ts';
 import type { By } from '../../store/open-store.ts';
 import type { SiteRow, Tx } from '../../store/tables.ts';
 import { approvalStatement, NO_DIGEST, signApproval } from '../decide/approve-for.ts';
@@ -251,7 +251,7 @@ export const rejectValues = async (
       await end(tx);
     },
   });
-  await writeSites(hub, sites, { now, command: 'sites values reject' });
+  await settleSites(hub, sites, { now, command: 'sites values reject' });
   return proposal;
 };
 

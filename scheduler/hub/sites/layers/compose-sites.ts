@@ -157,6 +157,27 @@ export const writeComposed = async (hub: Hub, options: WriteSiteOptions): Promis
   return written;
 };
 
+/**
+ * Judges sites again after a change of their values or agents: which values they lack, and how they differ from the repository. Why a site keeps its
+ * values stays as the last composition found it.
+ * @throws FleetError the codes of the store
+ */
+export const judgeAgain = async (hub: Hub, names: readonly string[], now: Date): Promise<void> => {
+  const states = await hub.store.db
+    .selectFrom('site_layers')
+    .select(['site', 'held'])
+    .where('held', 'is not', null)
+    .execute();
+  const keeps = new Map(states.map(({ site, held }) => [site, parseHeld(held ?? '[]').reasons]));
+  for (const part of parts(names)) {
+    const { sites, agents } = await readFacts(hub, new Set(), part);
+    const { layers } = await readNewestLayers(hub, agents);
+    const known = { lacking: await findLacking(sites, layers), differing: differencesBySite(agents, layers) };
+    const judged = sites.map(({ site, declared }) => ({ site, declared, held: keeps.get(site) ?? [] }));
+    await keepStates(hub, judged, { ...known, undeclared: new Set(), now });
+  }
+};
+
 /** Differences between what the repository declares and what is enrolled, by the newest releases (findDifferences). */
 export const readDifferences = async (hub: Hub): Promise<readonly FleetError[]> => {
   const { agents } = await readFacts(hub, new Set());
@@ -319,7 +340,7 @@ type Keeping = {
 /** Stores where sites are declared and why they are held, where that changed. */
 const keepStates = async (
   { store }: Hub,
-  planned: readonly PlannedComposition[],
+  planned: readonly Pick<PlannedComposition, 'site' | 'declared' | 'held'>[],
   { undeclared, lacking, differing, now }: Keeping,
 ): Promise<void> => {
   const states = await store.db.selectFrom('site_layers').selectAll().execute();

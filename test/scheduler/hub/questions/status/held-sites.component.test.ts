@@ -3,6 +3,8 @@ import { formatLines } from '../../../../../cli/format-table.ts';
 import { listSites } from '../../../../../scheduler/hub/questions/status/list-sites.ts';
 import { readStatus } from '../../../../../scheduler/hub/questions/status/read-status.ts';
 import { streamJson } from '../../../../../scheduler/hub/questions/status/stream-status.ts';
+import { settleSites } from '../../../../../scheduler/hub/sites/layers/settle-sites.ts';
+import { revokeAgent } from '../../../../../scheduler/hub/sites/revoke-agent.ts';
 import { setValues } from '../../../../../scheduler/hub/sites/set-values.ts';
 import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { ours } from '../../../fleet-platform.ts';
@@ -92,4 +94,29 @@ test('nothing holds a site any more once it has its value', async () => {
   await hub.compose({ now: later });
   const { sites } = await listSites(hub, {}, { limit: 10, cursor: undefined }, later);
   expect(sites.map(({ held }) => held)).toEqual([undefined, undefined, undefined]);
+});
+
+test('a command that gives a value, takes one or revokes an agent leaves no older verdict', async () => {
+  const hub = await office();
+  const signer = await siteSigner(hub);
+  const options = { now: new Date(NOW.getTime() + 60_000), command: 'sites set' };
+  const heldAt = async (name: string) => {
+    const { heldSites } = (await readStatus(hub, {}, options.now)).json as {
+      readonly heldSites: readonly { readonly site: string; readonly [key: string]: unknown }[];
+    };
+    return heldSites.find((one) => one.site === name);
+  };
+  const change = async (set: object, unset: readonly string[]) => {
+    await setValues(hub.store, { site: 'plant-2', set: set as never, unset }, signer, options.now);
+    await settleSites(hub, [{ name: 'plant-2' }], options);
+  };
+  await change({ lineNumber: 2 }, []);
+  expect(await heldAt('plant-2')).toBeUndefined();
+  expect(await heldAt('plant-1')).toMatchObject({ reasons: [{ code: 'SITE_VALUES' }] });
+  await change({}, ['lineNumber']);
+  expect(await heldAt('plant-2')).toMatchObject({ lacking: [{ code: 'SITE_VALUES' }] });
+  await revokeAgent(hub.store, 'plant-2/edge', signer, options.now);
+  await settleSites(hub, [{ name: 'plant-2' }, { name: 'plant-1' }], options);
+  expect(await heldAt('plant-2')).toBeUndefined();
+  expect(await heldAt('plant-1')).toMatchObject({ reasons: [{ code: 'SITE_VALUES' }] });
 });
