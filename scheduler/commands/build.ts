@@ -116,6 +116,8 @@ held with its reason and blocks nobody else. Values of sites are judged before a
     if (held > 0) process.exitCode = new FleetError('ASSIGNMENTS_HELD', '').exitCode;
     if (outcome.channels.some(({ waits }) => waits))
       process.exitCode = new FleetError('REMOVALS_HELD', '').exitCode;
+    // Promoted, and it cannot be built again: nothing else says that its releases stand still.
+    if (outcome.environments.some(({ waits, promoted }) => waits && promoted)) process.exitCode = 8;
     if (outcome.channels.some((channel) => channel.outcome === 'revoked'))
       process.exitCode = new FleetError('REVOKED', '').exitCode;
     const unpromoted = outcome.environments.flatMap(({ waits }) => waits ?? []);

@@ -65,7 +65,10 @@ export const buildStep = async (
     held[outcome.environment] = countHeld(outcome);
     waiting[outcome.environment] = outcome.channels.filter(({ waits }) => waits).length;
     if (outcome.waits)
-      log.info({ ...summarise(outcome), ...faultFields(outcome.waits) }, 'waiting for promotion');
+      log[outcome.promoted ? 'warn' : 'info'](
+        { ...summarise(outcome), ...faultFields(outcome.waits) },
+        outcome.promoted ? 'promoted candidate not built' : 'waiting for promotion',
+      );
     else log.info(summarise(outcome), 'built');
     for (const entry of heldEntries(outcome)) log.warn(entry, 'held');
     for (const channel of outcome.channels) {
