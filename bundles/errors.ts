@@ -385,6 +385,10 @@ const FILE_TOO_LARGE: SystemFailure = {
   code: 'USAGE',
   hint: 'The file system or ulimit -f does not allow files of this size (FAT32: 4 GiB); use a folder instead, or smaller files',
 };
+const NO_SUCH_DOCUMENT: SystemFailure = {
+  code: 'TOO_LARGE',
+  hint: 'No document of a fleet is that large: check the path',
+};
 const NOT_ALLOWED: SystemFailure = {
   code: 'PERMISSION',
   hint: 'Check the owner and the mode of the path, and which user runs this',
@@ -415,6 +419,9 @@ const SYSTEM_FAILURES: ReadonlyMap<string, SystemFailure> = new Map([
   ['SQLITE_READONLY', NOT_ALLOWED],
   ['SQLITE_PERM', NOT_ALLOWED],
   ['SQLITE_AUTH', NOT_ALLOWED],
+  // Node's own, for more than a text or a buffer can have.
+  ['ERR_FS_FILE_TOO_LARGE', NO_SUCH_DOCUMENT],
+  ['ERR_STRING_TOO_LONG', NO_SUCH_DOCUMENT],
   ['EFBIG', FILE_TOO_LARGE],
   ['EACCES', NOT_ALLOWED],
   ['EPERM', NOT_ALLOWED],

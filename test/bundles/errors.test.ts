@@ -69,6 +69,8 @@ describe('toFleetError', () => {
     ['EACCES', 'PERMISSION'],
     ['EROFS', 'PERMISSION'],
     ['EIO', 'IO'],
+    ['ERR_FS_FILE_TOO_LARGE', 'TOO_LARGE'],
+    ['ERR_STRING_TOO_LONG', 'TOO_LARGE'],
     ['ENOENT', 'INTERNAL'],
     [undefined, 'INTERNAL'],
   ])('maps %s to %s and keeps the cause', (errno, code) => {

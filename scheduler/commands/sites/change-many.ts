@@ -74,7 +74,9 @@ export const changeMany = async (
   const named = [...new Set(changes.map(({ site }) => site))].map((name) => ({ name }));
   const written = await settleSites(hub, named, { now, command: 'sites set' });
   if (written > rows.length)
-    speaker.say(`${written - rows.length} statements were missing in ${hub.layout} and are there now`);
+    speaker.say(
+      `also brought up to date in ${hub.layout}: ${formatCount(written - rows.length, 'statement')}`,
+    );
   for (const line of await appendToLog(hub, 'sites set', now)) speaker.say(line);
   const changed = rollouts.length === 0 ? count : `${rows.length} of ${formatCount(sites, 'site')}`;
   speaker.log(

@@ -1,5 +1,6 @@
 import { Flags } from '@oclif/core';
 import { addDays, formatTime } from '#bundles/time';
+import { formatCount } from '#bundles/format-count';
 import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../hub/open-hub.ts';
 import { layOutSites } from '../../hub/sites/write-site.ts';
@@ -40,7 +41,9 @@ export default class SitesRenew extends FleetCommand {
     for (const site of renewed)
       this.log(`site ${site.name} is at statement ${site.version}, valid until ${site.expires_at}`);
     if (written > renewed.length)
-      this.say(`${written - renewed.length} statements were missing in ${hub.layout} and are there now`);
+      this.say(
+        `also brought up to date in ${hub.layout}: ${formatCount(written - renewed.length, 'statement')}`,
+      );
     for (const line of await appendToLog(hub, 'sites renew', now)) this.say(line);
     if (renewed.length === 0) this.log(`Every statement is valid until ${before} or longer.`);
     for (const failure of failures.values()) throw failure;

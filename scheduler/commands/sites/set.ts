@@ -146,7 +146,7 @@ export default class SitesSet extends FleetCommand {
       this.log(`site ${site.name} is unchanged, at statement ${site.version}`);
     else
       this.log(
-        `site ${site.name} is unchanged; its statement ${site.version} was missing in ${hub.layout} and is there now`,
+        `site ${site.name} is unchanged; its statement ${site.version} is brought up to date in ${hub.layout}`,
       );
     return {
       site: site.name,

@@ -52,7 +52,8 @@ const whyAbandoned = (
   environments: readonly string[],
   built: readonly Built[],
 ): string | undefined => {
-  const next = 'no build renews this release. Enrol its agents for another channel';
+  const next =
+    'no build renews this release. Move its agents, if it has any: fleet-scheduler sites set <site> --agent <agent> --channel <environment>/<cluster type>';
   if (!environments.includes(environment)) return `the platform has no environment ${environment}; ${next}`;
   const here = built.find((one) => one.environment === environment && one.candidate !== undefined);
   return !here || here.channels.some((one) => one.clusterType === clusterType)

@@ -227,7 +227,7 @@ describe('the hub commands', () => {
     const words = ['plant-7', 'port=8080', ...places(hub, undefined, old)];
     const behind = await runCommandClass(SitesSet, words);
     expect(behind.out).toContain(
-      `site plant-7 is unchanged; its statement 2 was missing in ${old} and is there now`,
+      `site plant-7 is unchanged; its statement 2 is brought up to date in ${old}`,
     );
     expect(await siteIn(old)).toEqual(await siteIn(hub.layout));
     const again = await runCommandClass(SitesSet, words);

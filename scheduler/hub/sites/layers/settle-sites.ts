@@ -4,8 +4,8 @@ import { type WriteSiteOptions, writeSites } from '../write-site.ts';
 import { judgeAgain } from './compose-sites.ts';
 
 /**
- * What follows a change of sites in the database: their statements go to the layout, and what they lack is judged again, so that a status without a
- * hub that serves does not ask for a value that is there.
+ * Ends a change of sites in the database: writes their statements to the layout, and judges again which values they lack, so that a status does not
+ * ask for a value that is there, also where no hub serves.
  * @returns the number of sites whose statement the layout had otherwise @throws FleetError ROLLBACK; as layOutSites
  */
 export const settleSites = async (

@@ -28,7 +28,7 @@ test('status names a channel whose environment was removed from the platform, un
     );
   await office.build({ environments: ['qa', 'live'] });
   const line = (name: string): string =>
-    `prod/${name} waits: a change was not released: CHANNEL_MISSING: the platform has no environment prod; no build renews this release. Enrol its agents for another channel`;
+    `prod/${name} waits: a change was not released: CHANNEL_MISSING: the platform has no environment prod; no build renews this release. Move its agents, if it has any: fleet-scheduler sites set <site> --agent <agent> --channel <environment>/<cluster type>`;
   for (const name of ['press', 'till']) expect(await notes(office, name)).toEqual([line(name)]);
   await office.edit('platform/fleet.yaml', () => office.files['platform/fleet.yaml'] ?? '');
   await office.build({ environments: ['qa'] });
@@ -49,7 +49,7 @@ test('status names a channel whose cluster type was renamed', async () => {
   expect(await notes(office, 'till')).toEqual([]);
   // Said by the build that finds it, and not by each one after it.
   expect(abandoned.map(formatError)).toEqual([
-    'CHANNEL_MISSING: prod/press: the platform has no cluster type press in prod; no build renews this release. Enrol its agents for another channel',
+    'CHANNEL_MISSING: prod/press: the platform has no cluster type press in prod; no build renews this release. Move its agents, if it has any: fleet-scheduler sites set <site> --agent <agent> --channel <environment>/<cluster type>',
   ]);
   expect((await office.build()).abandoned).toEqual([]);
   await office.edit('platform/base/press.yaml', () => office.files['platform/base/press.yaml'] ?? '');
