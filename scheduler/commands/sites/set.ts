@@ -142,8 +142,7 @@ export default class SitesSet extends FleetCommand {
     for (const line of await appendToLog(hub, 'sites set', now)) this.say(line);
     for (const one of absent) this.say(one);
     if (changed) this.log(`site ${site.name} is at statement ${site.version}; the next medium carries it`);
-    else if (written === 0)
-      this.log(`site ${site.name} is unchanged, at statement ${site.version}`);
+    else if (written === 0) this.log(`site ${site.name} is unchanged, at statement ${site.version}`);
     else
       this.log(
         `site ${site.name} is unchanged; its statement ${site.version} is brought up to date in ${hub.layout}`,
