@@ -161,7 +161,8 @@ const judgeAll = (
     const live = view.liveOf(wanted);
     if (live === 'unread') return undefined;
     const settled = elapsedMs >= windowOf(wanted, windowMs);
-    const verdict = judgeWanted(wanted, live, context, settled, changed.get(wanted.key));
+    const last = live ? undefined : view.lastOf(wanted);
+    const verdict = judgeWanted(wanted, live, { ...context, last }, settled, changed.get(wanted.key));
     const waits = live && verdict.status === 'InProgress' && isWorkload(wanted.group, wanted.kind);
     verdicts.set(wanted.key, waits ? withPods(verdict, live, view.podsOf(live), context.now) : verdict);
   }

@@ -12,6 +12,8 @@ import { podsOf, trimPod } from './workload-pods.ts';
 export type ClusterView = {
   /** 'unread' before the first list; undefined if the object does not exist. */
   readonly liveOf: (wanted: WantedObject) => LiveObject | 'unread' | undefined;
+  /** The last state of an object that was deleted since it was read. */
+  readonly lastOf: (wanted: WantedObject) => LiveObject | undefined;
   /** Starts watching the pods of these namespaces; without effect for watched ones. */
   readonly followPods: (namespaces: ReadonlySet<string>) => void;
   readonly podsOf: (workload: LiveObject) => readonly LiveObject[];
@@ -69,6 +71,7 @@ export const openClusterView = (
       const known = setOf.get(key)?.objects();
       return known ? known.get(placeIn(namespace, name)) : 'unread';
     },
+    lastOf: ({ key, namespace, name }) => setOf.get(key)?.last(placeIn(namespace, name)),
     followPods: (namespaces) => {
       for (const namespace of namespaces) {
         if (pods.has(namespace)) continue;

@@ -33,15 +33,21 @@ const namesGeneration = (live: LiveObject): boolean =>
   (numberOf(live, 'status', 'observedGeneration') ?? conditionOf(live, 'Ready')?.observedGeneration) !==
     undefined;
 
+type WantedContext = HealthContext & {
+  readonly customHealth?: CustomHealth;
+  /** The last state of an object that is gone, where it is known. */
+  readonly last?: LiveObject | undefined;
+};
+
 /** @param settled true after the time in which an empty or old status may mean that no controller has processed the object */
 export const judgeWanted = (
   wanted: WantedObject,
   live: LiveObject | undefined,
-  context: HealthContext & { readonly customHealth?: CustomHealth },
+  context: WantedContext,
   settled: boolean,
   changedTo?: string,
 ): Verdict => {
-  if (!live) return judgeMissing(wanted);
+  if (!live) return judgeMissing(wanted, context);
   const { apiVersion, kind, statusIsField = false, policy } = wanted;
   const custom = context.customHealth?.(policy.health);
   const maySuspend = fieldOf(wanted.object, 'spec', 'suspend') === true;
@@ -52,6 +58,20 @@ export const judgeWanted = (
   return verdict.proven ? verdict : inProgress('its status says nothing yet');
 };
 
-/** A missing hook, or Job with ttlSecondsAfterFinished, was complete; any other missing object was deleted. */
-const judgeMissing = (wanted: WantedObject): Verdict =>
-  removesItself(wanted) ? current('it completed and was removed since') : failed('it is not there any more');
+/**
+ * A missing hook, or Job with ttlSecondsAfterFinished, was complete, unless its last state is known and says otherwise; any other missing
+ * object was deleted.
+ */
+const judgeMissing = (wanted: WantedObject, context: WantedContext): Verdict => {
+  const { last } = context;
+  if (!removesItself(wanted)) return failed('it is not there any more');
+  if (!last) return current('it completed and was removed since');
+  const { deletionTimestamp: _, ...metadata } = last.metadata;
+  const { apiVersion, kind } = wanted;
+  const ended = judge({ ...last, apiVersion, kind, metadata }, context);
+  if (ended.status === 'Current') return current('it completed and was removed since');
+  return failed(
+    ended.status === 'Failed' ? ended.message : `it was removed before it was complete: ${ended.message}`,
+    0,
+  );
+};

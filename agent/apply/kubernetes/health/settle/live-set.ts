@@ -10,6 +10,8 @@ const RETRY_MS = 4000;
 export type LiveSet = {
   /** Keyed by 'namespace/name'; undefined until the first list. */
   readonly objects: () => ReadonlyMap<string, LiveObject> | undefined;
+  /** The last state of an object whose deletion was watched. */
+  readonly last: (place: string) => LiveObject | undefined;
   /** The error since which the known objects may be outdated. */
   readonly lost: () => FleetError | undefined;
 };
@@ -30,6 +32,7 @@ export const keepLiveSet = (
 ): LiveSet => {
   let objects: Map<string, LiveObject> | undefined;
   let lost: FleetError | undefined;
+  const gone = new Map<string, LiveObject>();
   const put = (into: Map<string, LiveObject>, object: LiveObject) => {
     const kept = keep(object);
     if (kept) into.set(placeOf(object), kept);
@@ -48,6 +51,8 @@ export const keepLiveSet = (
     },
     deleted: (object: LiveObject) => {
       objects?.delete(placeOf(object));
+      const kept = keep(object);
+      if (kept) gone.set(placeOf(object), kept);
       on.news();
     },
     lost: (error: FleetError) => {
@@ -60,7 +65,7 @@ export const keepLiveSet = (
       if (!signal.aborted) on.error(error);
     },
   );
-  return { objects: () => objects, lost: () => lost };
+  return { objects: () => objects, last: (place) => gone.get(place), lost: () => lost };
 };
 
 const placeOf = ({ metadata }: LiveObject): string => placeIn(metadata.namespace, metadata.name);

@@ -343,19 +343,42 @@ describe('settleKubernetes', () => {
     expect(JSON.stringify(checks).length).toBeLessThan(20_000);
   });
 
-  it('fails an object that disappeared, but not a Job with ttlSecondsAfterFinished', async () => {
+  it('fails an object that disappeared, but not a complete Job with ttlSecondsAfterFinished', async () => {
+    const complete = job({ conditions: [condition('Complete', 'True')] }, { ttlSecondsAfterFinished: 5 });
     const { checks, seconds } = await settled(
       [wantedOf(deployment()), wantedOf(job({}, { ttlSecondsAfterFinished: 5 }))],
       ({ api, clock }) => {
         api.put(deployment());
         api.put(job({ active: 1 }, { ttlSecondsAfterFinished: 5 }));
         clock.at(1, () => api.drop(deployment()));
-        clock.at(4000, () => api.drop(job()));
+        clock.at(4000, () => api.drop(complete));
       },
     );
     expect(failedOf(checks)).toEqual(['Deployment web/order-api: it is not there any more']);
     expect(seconds).toBeLessThan(40);
   });
+
+  it.each([
+    ['failed', 'True', 'BackoffLimitExceeded: Job has reached the limit'],
+    ['was running', 'False', 'it was removed before it was complete: it runs: 0 pods active'],
+  ] as const)(
+    'fails a Job that is deleted at once and of which the last state is that it %s',
+    async (_, status, said) => {
+      const spec = { ttlSecondsAfterFinished: 0 };
+      const ended = job(
+        { conditions: [condition('Failed', status, 'BackoffLimitExceeded', 'Job has reached the limit')] },
+        spec,
+      );
+      const { checks } = await settled([wantedOf(job({}, spec))], ({ api, clock }) => {
+        api.put(job({ active: 1 }, spec));
+        clock.at(4000, () => {
+          api.put(ended);
+          api.drop(ended);
+        });
+      });
+      expect(failedOf(checks)).toEqual([`Job web/order-api: ${said}`]);
+    },
+  );
 
   it('does not wait for a claim that WaitForFirstConsumer leaves pending', async () => {
     const claim = live('v1', 'PersistentVolumeClaim', {
