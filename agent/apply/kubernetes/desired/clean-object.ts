@@ -8,12 +8,21 @@ export const withoutStatus = <T extends Fields>({ status: _, ...kept }: T): Omit
 /**
  * Removes fields that would cause conflicts or permanent differences (checklist S3): the server's own fields, `creationTimestamp: null`
  * of generators, the rules of an aggregated ClusterRole, and placeholder CA bundles. Converts a Secret's `stringData` to `data`, as the
- * server does, because a key removed from `stringData` would otherwise stay.
+ * server does, because a key removed from `stringData` would otherwise stay. An owner is named by its uid, which no other cluster has: the
+ * garbage collector would delete the object after each apply.
  */
 export const cleanObject = (value: Fields): Fields => {
   const kept = withoutNullTimes(value) as Fields;
   const metadata = isRecord(kept['metadata']) ? kept['metadata'] : {};
-  const { managedFields: _m, resourceVersion: _r, uid: _u, generation: _g, selfLink: _s, ...own } = metadata;
+  const {
+    managedFields: _m,
+    resourceVersion: _r,
+    uid: _u,
+    generation: _g,
+    selfLink: _s,
+    ownerReferences: _o,
+    ...own
+  } = metadata;
   const cleaned = { ...kept, metadata: own };
   switch (kept['kind']) {
     case 'Secret':

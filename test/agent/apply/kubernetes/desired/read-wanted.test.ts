@@ -154,12 +154,14 @@ describe('the objects of a package', () => {
 
   it('contain no field that the server sets or rewrites', () => {
     const secret =
-      'apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: ns, creationTimestamp: null, resourceVersion: "1"}\ndata: {b: Yg==}\nstringData: {c: c}\nstatus: {x: 1}\n';
+      'apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: ns, creationTimestamp: null, resourceVersion: "1", ownerReferences: [{apiVersion: v1, kind: Pod, name: p, uid: u}]}\ndata: {b: Yg==}\nstringData: {c: c}\nstatus: {x: 1}\n';
     const [object] = read(secret);
     expect(object?.object).toMatchObject({ data: { b: 'Yg==', c: 'Yw==' } });
     expect(object?.object).not.toHaveProperty('stringData');
     expect(object?.object).not.toHaveProperty('status');
     expect(object?.object.metadata).not.toHaveProperty('resourceVersion');
+    // The uid is of another cluster: the garbage collector would delete the object each time.
+    expect(object?.object.metadata).not.toHaveProperty('ownerReferences');
     expect(object?.object.metadata).not.toHaveProperty('creationTimestamp');
     const role =
       'apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: a}\naggregationRule: {}\nrules: []\n';
