@@ -29,7 +29,7 @@ export type AssembledPackage = {
   readonly contents?: readonly Content[];
   /** Objects of unknown kinds. */
   readonly unknown?: readonly PreparedObject[];
-  /** Values that look like images but are in no image field, as advice. */
+  /** Advice: values that look like images but are in no image field, files whose change restarts no unit. */
   readonly suspects?: readonly FleetError[];
   /** Secrets that the agent creates. Readers that do not know this field must refuse the package. */
   readonly needsSecrets?: boolean;
