@@ -433,6 +433,18 @@ export const DPKG_CASES: readonly DpkgCase[] = [
     holds: 'test "$(cat /run/unit)" = "kPa of the line"',
   },
   {
+    title: 'an answer that ends in a backslash leaves the next one as it is',
+    next: {
+      debs: [asks],
+      debconf: [
+        { package: 'gauge', question: 'gauge/share', type: 'string', value: 'P:\\' },
+        { package: 'gauge', question: 'gauge/unit', type: 'string', value: 'kPa' },
+      ],
+    },
+    plan: ['gauge 1'],
+    holds: 'test "$(cat /run/unit) $(echo GET gauge/share | debconf-communicate)" = "kPa 0 P:\\\\"',
+  },
+  {
     title: 'a question without an answer gets its default',
     next: { debs: [asks] },
     plan: ['gauge 1'],
