@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { Args, Flags } from '@oclif/core';
-import { parseAllDocuments, stringify } from 'yaml';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { stringify } from 'yaml';
+import { FleetError } from '#bundles/errors';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { type Layout, openLayout } from '#bundles/formats/layout/layout';
-import { isRecord } from '#bundles/is-record';
 import { type Channel, formatChannel, parseChannel } from '#bundles/names';
 import { readFleetChain } from '#bundles/transport/publish/read-fleet-chain';
+import { unlessMissing } from '#bundles/unless-missing';
 import { FleetCommand } from '#cli/fleet-command';
 import { bundlesOf, readRelease } from '../load/releases/read-release.ts';
 import { unpackBundle } from '../load/releases/unpack-bundle.ts';
@@ -14,6 +14,7 @@ import { readConfiguration, requireSetting } from '../settings/configuration.ts'
 import { configurationFlags } from '../settings/configuration-flags.ts';
 import { lackingRights } from '../views/rights/lacking-rights.ts';
 import { neededRights } from '../views/rights/needed-rights.ts';
+import { parseRoles } from '../views/rights/parse-roles.ts';
 import { type RightsObject, rightsObjects } from '../views/rights/rights-objects.ts';
 
 const { config, layout } = configurationFlags;
@@ -90,15 +91,9 @@ const packagesOf = async (opened: Layout, channel: Channel, signal: AbortSignal)
   return found.flat();
 };
 
-/** @throws FleetError CONFIG_INVALID, YAML_SYNTAX */
+/** @throws FleetError USAGE, PERMISSION, IO; as parseRoles */
 const readRoles = async (file: string): Promise<readonly RightsObject[]> => {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw toFleetError(cause, `reading ${file}`);
-  });
-  return parseAllDocuments(text).flatMap((document) => {
-    const [error] = document.errors;
-    if (error) throw new FleetError('YAML_SYNTAX', error.message.split('\n')[0] ?? '', { at: { file } });
-    const value = document.toJS() as RightsObject;
-    return isRecord(value) && isRecord(value['metadata']) ? [value] : [];
-  });
+  const text = await unlessMissing(readFile(file, 'utf8'), `reading ${file}`);
+  if (text === undefined) throw new FleetError('USAGE', `there is no file ${file}`, { hint: 'Check the path' });
+  return parseRoles(text, file);
 };

@@ -1,6 +1,6 @@
 import { formatTime } from '#bundles/time';
 import type { AlertmanagerSettings } from '../../settings/alarm-settings.ts';
-import { readSecretLine } from './read-secret-line.ts';
+import { readSecretLine } from '../webhook/read-secret-line.ts';
 import type { Notice } from './notice.ts';
 import { askReceiver, postJson } from './post-json.ts';
 import type { Access, Carrier } from './receiver.ts';

@@ -6,7 +6,7 @@ import { toFleetError, plainText } from '#bundles/errors';
 import { trustedAuthorities } from '#bundles/transport/registry/http/connections';
 import { isLoopback } from '#bundles/transport/registry/http/where-to';
 import type { EmailSettings } from '../../settings/alarm-settings.ts';
-import { readSecretLine } from './read-secret-line.ts';
+import { readSecretLine } from '../webhook/read-secret-line.ts';
 import { type Access, type Carrier, type Outcome, REQUEST_MS, type Tried } from './receiver.ts';
 import type { Notice, NoticeKind } from './notice.ts';
 
