@@ -94,6 +94,7 @@ const packagesOf = async (opened: Layout, channel: Channel, signal: AbortSignal)
 /** @throws FleetError USAGE, PERMISSION, IO; as parseRoles */
 const readRoles = async (file: string): Promise<readonly RightsObject[]> => {
   const text = await unlessMissing(readFile(file, 'utf8'), `reading ${file}`);
-  if (text === undefined) throw new FleetError('USAGE', `there is no file ${file}`, { hint: 'Check the path' });
+  if (text === undefined)
+    throw new FleetError('USAGE', `there is no file ${file}`, { hint: 'Check the path' });
   return parseRoles(text, file);
 };
