@@ -80,6 +80,11 @@ export const parseDocuments = (
       problems.push(tooDeep(file));
       return [];
     }
+    const tab = findTab(text, document.errors);
+    if (tab !== undefined) {
+      problems.push(indentedByTab(source, tab));
+      return good;
+    }
     for (const error of firstOfEachLine(source, document.errors).slice(0, MAX_REPORTED))
       problems.push(syntaxError(source, error.pos[0], error.message));
     if (document.errors.length > 0) continue;
@@ -113,6 +118,29 @@ const duplicateKey = (source: SourceText, key: Scalar): FleetError =>
 
 const syntaxError = (source: SourceText, offset: number, said: string): FleetError =>
   new FleetError('YAML_SYNTAX', `this is not YAML: ${yamlFault(said)}`, { at: placeAt(source, offset) });
+
+const indentedByTab = (source: SourceText, offset: number): FleetError =>
+  new FleetError('YAML_SYNTAX', 'this is not YAML: the line is indented with a tab', {
+    at: placeAt(source, offset),
+    hint: 'Indent with spaces: YAML takes no tabs there',
+  });
+
+/**
+ * The place of the first tab that indents a line with an error. What else the parser reports, also before it and in later documents, mostly
+ * follows from tabs.
+ */
+const findTab = (text: string, errors: readonly YAMLError[]): number | undefined => {
+  const tabs = errors.flatMap(({ code, pos: [at] }) => {
+    const start = text.lastIndexOf('\n', at - 1) + 1;
+    const indent = /^[ \t]*/.exec(text.slice(start, start + MAX_INDENT))?.[0] ?? '';
+    if (indent.includes('\t')) return [start + indent.indexOf('\t')];
+    return code === 'TAB_AS_INDENT' ? [at] : [];
+  });
+  return tabs.length === 0 ? undefined : Math.min(...tabs);
+};
+
+/** Upper bound on the characters of a line that are looked at. */
+const MAX_INDENT = 1000;
 
 const brokenAlias = (source: SourceText, alias: Alias): FleetError =>
   new FleetError('YAML_SYNTAX', 'this alias has no anchor before it', {
