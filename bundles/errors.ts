@@ -57,6 +57,7 @@ export const CODES = {
   WORKSPACE_LIMIT: input,
   CLUSTER_SCOPED: input,
   OUT_OF_BOUNDS: input,
+  VALUE_AMBIGUOUS: input,
   IMAGE_UNPINNED: input,
   IMAGE_UNKNOWN: input,
   CONTENT_UNJUDGED: input,

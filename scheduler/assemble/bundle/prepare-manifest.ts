@@ -14,6 +14,7 @@ import {
   stampNamespace,
 } from '../../model/kubernetes/kubernetes-object.ts';
 import { pinImage } from '../images/pin-image.ts';
+import { findAmbiguous } from './find-ambiguous.ts';
 import type { ManifestCache, ManifestInput, PreparedManifest, PreparedObject } from './prepared-manifest.ts';
 import {
   checkEncrypted,
@@ -123,7 +124,7 @@ const prepare = (
   const objects = readKubernetesObjects(shown, content, problems);
   const images = new Set<string>();
   const unknown: PreparedObject[] = [];
-  const suspects: FleetError[] = [];
+  const suspects: FleetError[] = [...findAmbiguous(objects)];
   for (const object of objects) {
     const isEncrypted = sopsMac(object) !== undefined;
     // Encrypted values do not match the schema, and must not be changed.

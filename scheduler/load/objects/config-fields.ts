@@ -1,4 +1,5 @@
 import { isMap } from 'yaml';
+import { defined } from '#bundles/defined';
 import { freeRecord } from '../../model/yaml/free-value.ts';
 import { has, implies, keeping } from '../../model/yaml/field-rules.ts';
 import {
@@ -14,6 +15,7 @@ import {
 } from '../../model/yaml/shape.ts';
 import { keyPlaces } from './field-places.ts';
 import type { ConfigObject } from './platform-object.ts';
+import { findRewrittenNumber } from './rewritten-number.ts';
 
 /** Description of the `selector` of a Config and of a ConfigSchema. */
 export const SELECTOR =
@@ -57,6 +59,7 @@ export const configSpec: Shape<ConfigObject> = mapped(
       ...rest,
       ...(siteSelector && { siteSelector, fixed }),
       places: keyPlaces(values, reading),
+      ...defined({ advice: findRewrittenNumber(values, reading) }),
     };
   },
 );

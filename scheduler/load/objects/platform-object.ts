@@ -1,4 +1,4 @@
-import type { Place } from '#bundles/errors';
+import type { FleetError, Place } from '#bundles/errors';
 import type { ImagePolicy } from '#bundles/formats/bundle/image-policy';
 import type { ContentLocks } from '../../model/content-locks.ts';
 import type { DebianBase } from '../../model/debian-base.ts';
@@ -37,6 +37,8 @@ export type ConfigObject = {
   /** undefined: its values are in bundles, and no site's alone. */
   readonly siteSelector?: Labels;
   readonly fixed?: boolean;
+  /** On a value that arrives otherwise than it is written. */
+  readonly advice?: FleetError;
 };
 
 export type WorkloadTarget = {

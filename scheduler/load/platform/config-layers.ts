@@ -26,9 +26,13 @@ export const orderLayers = (
   const azure: AzureLayer[] = [];
   for (const { object, from } of objects) {
     const [config] = ofKind([object], 'Config');
-    // One with a siteSelector is in no bundle.
-    if (config && !config.config.siteSelector)
-      layers.push({ name: config.name, ...config.config, from, at: config.at });
+    if (config) {
+      const { advice: remark, siteSelector, ...layer } = config.config;
+      if (remark && !advice.some(({ code, at }) => code === remark.code && at?.file === remark.at?.file))
+        advice.push(remark);
+      // One with a siteSelector is in no bundle.
+      if (!siteSelector) layers.push({ name: config.name, ...layer, from, at: config.at });
+    }
     const [map] = ofKind([object], 'ConfigMap');
     if (!map) continue;
     const isLabelled = map.labels['platform-config'] === 'true';
