@@ -9,7 +9,11 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 /** Pattern of a key of a set, as in a Kubernetes Secret. */
 export const SECRET_KEY = /^(?!\.{1,2}$)[-._a-zA-Z0-9]{1,253}$/;
 
-export const isSecretKey = (text: string): boolean => SECRET_KEY.test(text);
+/**
+ * Whether a new key may have this name. Kubernetes refuses keys that begin with '..'; a set that is sealed already may have one, which a host
+ * puts into a file.
+ */
+export const isSecretKey = (text: string): boolean => SECRET_KEY.test(text) && !text.startsWith('..');
 
 /**
  * The plaintext of a sealed set. Messages name fields and keys, never a value. Errors have no cause, because messages of JSON
@@ -24,7 +28,7 @@ export const parseSecretSet = (bytes: Uint8Array, what: string): SecretSet => {
   if (!Number.isSafeInteger(version) || (version as number) < 1) throw unreadable(what, 'it has no version');
   if (!isRecord(values)) throw unreadable(what, 'it has no values');
   for (const [key, text] of Object.entries(values)) {
-    if (!isSecretKey(key)) throw unreadable(what, 'one of its keys is not valid');
+    if (!SECRET_KEY.test(key)) throw unreadable(what, 'one of its keys is not valid');
     if (typeof text !== 'string' || !BASE64.test(text))
       throw unreadable(what, `its key ${key} is not base64`);
   }

@@ -3,7 +3,7 @@ import { allowsName } from '#bundles/formats/bounds/package-bounds';
 import { FleetError } from '#bundles/errors';
 import { isName } from '#bundles/names';
 import { SECRET_KEYS, SECRET_SET, secretSetsIn } from '#bundles/trust/secrets/annotations';
-import { isSecretKey } from '#bundles/trust/secrets/parse';
+import { isSecretKey, SECRET_KEY } from '#bundles/trust/secrets/parse';
 import { findImages } from '../images/find-images.ts';
 import { type ImageRules, imageRules } from '../images/image-rules.ts';
 import {
@@ -113,8 +113,9 @@ export const checkFilled = (object: KubernetesObject): readonly FleetError[] => 
 const isKeyList = (text: string): boolean => {
   const parts = text.split(',').map((part) => part.split('='));
   return (
-    parts.every((names) => names.length <= 2 && names.every(isSecretKey)) &&
-    new Set(parts.map(([name]) => name)).size === parts.length
+    parts.every(
+      ([name = '', from = name, ...more]) => more.length === 0 && isSecretKey(name) && SECRET_KEY.test(from),
+    ) && new Set(parts.map(([name]) => name)).size === parts.length
   );
 };
 

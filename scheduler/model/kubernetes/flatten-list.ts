@@ -24,6 +24,13 @@ export const flattenList = (
     problems.push(new FleetError('OBJECT_INVALID', message, { subject: kind, at, hint }));
     return [];
   };
+  const name = parsed.root.getIn(['metadata', 'name'], true);
+  if (kind !== 'List' && items.items.length === 0 && isNode(name))
+    return fail(
+      'Kubernetes and Kustomize take an object with items for a list, and nothing is left of one that is empty',
+      name,
+      'If it is a list, remove it or its name; a kind of its own needs another field for its items',
+    );
   if (depth === MAX_DEPTH)
     return fail('these lists nest too deep', parsed.root, 'Write the items as documents of their own');
   if (sopsMac({ parsed }) !== undefined)

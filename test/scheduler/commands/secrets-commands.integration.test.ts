@@ -113,6 +113,7 @@ describe('secrets set', () => {
     ['no value', [], 2, 'no value is given'],
     ['a line that is none', ['--from-env-file', 'lines'], 2, 'lines:2'],
     ['a key twice', ['--from-file', 'a=one', '--from-file', 'a=one'], 2, 'the key a is given twice'],
+    ['a key that Kubernetes refuses', ['--from-file', '..a=one'], 2, 'cannot be the key of a secret'],
     ['a key that is none', ['--from-file', 'a/b=one'], 2, 'cannot be the key of a secret'],
     ['a value in the command line', [`password=${PASSWORD}`], 2, 'too many arguments: password=...'],
     ['a pipe whose program failed', ['--from-file', 'a=/dev/null'], 2, 'nothing came from /dev/null'],

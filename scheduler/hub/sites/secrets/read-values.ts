@@ -43,7 +43,7 @@ export const readValues = async (
   for (const { key, bytes } of values) {
     if (!isSecretKey(key))
       throw new FleetError('USAGE', `${JSON.stringify(key.slice(0, 80))} cannot be the key of a secret`, {
-        hint: 'Use letters, digits, dots, - and _',
+        hint: "Use letters, digits, dots, - and _, and no '..' at the beginning",
       });
     if (found.has(key)) throw new FleetError('USAGE', `the key ${key} is given twice`);
     found.set(key, bytes.toString('base64'));

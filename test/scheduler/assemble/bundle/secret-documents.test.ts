@@ -125,6 +125,7 @@ describe('a Secret that is filled from a secret set', () => {
     ['a key twice', filled(`${SET}${KEYS}a,a=b\n`), 'is not a list of keys'],
     ['an empty key', filled(`${SET}${KEYS}a,\n`), 'is not a list of keys'],
     ['a key with a slash', filled(`${SET}${KEYS}a/b\n`), 'is not a list of keys'],
+    ['a key that Kubernetes refuses', filled(`${SET}${KEYS}..a=a\n`), 'is not a list of keys'],
     ['two sources for a key', filled(`${SET}${KEYS}a=b=c\n`), 'is not a list of keys'],
   ])('is refused with %s, with its position', (_, text, message) => {
     const error = refused({ 'db.yaml': text });

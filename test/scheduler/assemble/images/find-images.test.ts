@@ -150,6 +150,14 @@ items:
     expect(find(`apiVersion: v1\nkind: List\n${more}`).problems.join('\n')).toContain(expected);
   });
 
+  test('but not in an empty list with a name, which may be an object of a kind of its own', () => {
+    const text = (more: string) => `apiVersion: example.com/v1\nkind: AllowList\n${more}items: []\n`;
+    expect(find(text('metadata: {name: office}\n')).problems).toEqual([
+      expect.stringMatching(/^app\.yaml:3:18: OBJECT_INVALID: AllowList: Kubernetes and Kustomize take/),
+    ]);
+    expect(find(text('metadata: {resourceVersion: ""}\n')).problems).toEqual([]);
+  });
+
   test('through anchors and merge keys, and only the container is changed', () => {
     const text = `apiVersion: example.com/v1
 kind: Thing
