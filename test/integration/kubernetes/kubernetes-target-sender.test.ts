@@ -155,6 +155,37 @@ describe('a request to an API server', () => {
     await api.close();
   });
 
+  it('that lists asks for all pages at once when the place of the next page expired, however often it does', async () => {
+    const resource = { resource: 'maps', responseKind: { kind: 'Map' }, scope: 'Namespaced', verbs: [] };
+    const group = { metadata: { name: 'x.example' }, versions: [{ version: 'v1', resources: [resource] }] };
+    const map = (name: string): object => ({ metadata: { name, namespace: 'default' } });
+    await using server = await serve(({ url = '' }, response) => {
+      if (!url.startsWith('/apis/x.example')) {
+        response.end(
+          JSON.stringify({ kind: 'APIGroupDiscoveryList', items: url === '/apis' ? [group] : [] }),
+        );
+        return;
+      }
+      const query = new URLSearchParams(url.split('?')[1]);
+      if (query.has('continue')) {
+        response.writeHead(410).end('{"kind":"Status","code":410,"reason":"Expired"}');
+        return;
+      }
+      const isPaged = query.has('limit');
+      const items = isPaged ? [map('a')] : [map('a'), map('b')];
+      const metadata = { resourceVersion: '7', ...(isPaged && { continue: 'next' }) };
+      response.end(JSON.stringify({ items, metadata }));
+    });
+    const api = apiOf(server.origin);
+    const { items } = await api.list(
+      { apiVersion: 'x.example/v1', kind: 'Map' },
+      {},
+      AbortSignal.timeout(5000),
+    );
+    expect(items.map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
+    await api.close();
+  });
+
   it('is sent again after a broken connection until its time is over; later ones are sent once', async () => {
     await using server = await serve((request) => request.socket.destroy());
     const sender = senderFor(server.origin, 1000);

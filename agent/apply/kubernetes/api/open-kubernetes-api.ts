@@ -291,7 +291,7 @@ const listAll = async (
   signal: AbortSignal,
 ): Promise<FoundList | typeof UNSERVED> => {
   const { keep } = options;
-  for (;;) {
+  for (let limit: string | undefined = String(PAGE); ; limit = undefined) {
     const items: LiveObject[] = [];
     let next = '';
     let resourceVersion = '0';
@@ -303,8 +303,7 @@ const listAll = async (
           path: pathOf(type, options.namespace, undefined),
           query: {
             ...selectors(options),
-            limit: String(PAGE),
-            ...defined({ continue: next !== '' ? next : undefined }),
+            ...defined({ limit, continue: next !== '' ? next : undefined }),
           },
           accept: options.metadataOnly ? PARTIAL_LIST : undefined,
           expect: [404, 410],
@@ -329,7 +328,7 @@ const listAll = async (
       next = page.metadata?.continue ?? '';
       resourceVersion = page.metadata?.resourceVersion ?? '0';
     } while (next !== '');
-    // The continue token expired: start again at the first page.
+    // The continue token expired, and may do so each time: all pages in one answer.
     if (!expired) return { items, resourceVersion };
   }
 };
