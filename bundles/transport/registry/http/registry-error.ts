@@ -49,7 +49,9 @@ export const refusalOf = async (
     });
   }
   return new FleetError('REGISTRY_REFUSED', sentence, {
-    hint: moved ?? HINTS[answer.status] ?? 'Its message has the reason; a retry will not help',
+    hint: codes.includes('MANIFEST_BLOB_UNKNOWN')
+      ? COLLECTED
+      : (moved ?? HINTS[answer.status] ?? 'Its message has the reason; a retry will not help'),
   });
 };
 
@@ -78,6 +80,10 @@ export const changedAnswer = (
     { hint: 'A proxy on the way compresses what it passes on: exempt the registry from it' },
   );
 };
+
+/** Blobs are sent before the manifest that names them, and nothing names them until then. */
+const COLLECTED =
+  'It has removed content that it had a moment ago, as its garbage collection does. Run it again: what is missing is sent again';
 
 const HINTS: Readonly<Partial<Record<number, string>>> = {
   401: 'Log in with docker or podman, or name the auth file',

@@ -46,6 +46,22 @@ describe.concurrent('a registry that fails temporarily', () => {
     expect(client.delays).toEqual([500]);
   });
 
+  it('with MANIFEST_BLOB_UNKNOWN, for content that was collected since it was checked, names that and the way', async () => {
+    const errors = [{ code: 'MANIFEST_BLOB_UNKNOWN', message: 'blob unknown to registry' }];
+    await using server = await startHostileServer((_request, response) => {
+      response.writeHead(404).end(JSON.stringify({ errors }));
+    });
+    await using client = impatientClient(server.host);
+    const pushed = client
+      .repository('a')
+      .pushManifest('release', { mediaType: 'x/y', bytes: Buffer.from(MANIFEST) });
+    await expect(pushed).rejects.toMatchObject({
+      code: 'REGISTRY_REFUSED',
+      hint: expect.stringContaining('what is missing is sent again'),
+    });
+    expect(server.seen).toHaveLength(1);
+  });
+
   it('by a timeout, or a break before or in the response, is retried', async () => {
     await using server = await startHostileServer((_request, response, nth) => {
       if (nth === 1) response.destroy();
