@@ -155,7 +155,7 @@ describe('a request to an API server', () => {
     await api.close();
   });
 
-  it('that lists asks for all pages at once when the place of the next page expired, however often it does', async () => {
+  it('that lists asks for all pages at once after the place of the next page has expired', async () => {
     const resource = { resource: 'maps', responseKind: { kind: 'Map' }, scope: 'Namespaced', verbs: [] };
     const group = { metadata: { name: 'x.example' }, versions: [{ version: 'v1', resources: [resource] }] };
     const map = (name: string): object => ({ metadata: { name, namespace: 'default' } });
