@@ -9,7 +9,7 @@ export type Tab = AsyncDisposable & { readonly page: Page; readonly faults: stri
 
 export const startBrowser = (executablePath: string): Promise<Browser> =>
   // Without a sandbox: the tests run as root, and load nothing but the page.
-  chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'] });
 
 export const openTab = async (browser: Browser, options: BrowserContextOptions = {}): Promise<Tab> => {
   const context = await browser.newContext({ reducedMotion: 'reduce', ...options });

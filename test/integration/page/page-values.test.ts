@@ -434,8 +434,10 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
         for (const size of SIZES) {
           await page.setViewportSize(size);
           await expect.poll(() => scrollsSideways(page)).toBe(false);
+          // The schemes differ in their colours only, and those do not depend on the size.
           const rules = colorScheme === 'light' ? undefined : ['color-contrast'];
-          expect(await axeFindings(page, rules), `${name} ${colorScheme} ${size.width}`).toEqual([]);
+          if (colorScheme === 'light' || size === SIZES[0])
+            expect(await axeFindings(page, rules), `${name} ${colorScheme} ${size.width}`).toEqual([]);
           if (pictures === undefined || size !== SIZES[0]) continue;
           await mkdir(pictures, { recursive: true });
           await page.evaluate(() => scrollTo(0, 0));
