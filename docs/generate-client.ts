@@ -5,6 +5,9 @@ import { generateSource } from 'oazapfts';
 /** The path below docs of the generated client of the hub's API. */
 export const CLIENT = '../bundles/transport/hub/client.ts';
 
+/** Tags of operations that others send: agents by a client of their own, forges, followers and monitoring. */
+const OF_OTHERS = ['agents', 'notifications', 'monitoring'];
+
 /**
  * The client of the hub's API, by oazapfts from docs/openapi.json: a function for each operation. Its types are those of
  * bundles/schemas/types, which the hub answers with: the library would declare each a second time.
@@ -14,6 +17,7 @@ export const generateClient = async (): Promise<ReadonlyMap<string, string>> => 
     argumentStyle: 'object',
     useUnknown: true,
     futureStripLegacyMethods: true,
+    exclude: OF_OTHERS,
   });
   const operations = source.replaceAll(
     /^(?:\/\*\*(?:(?!\*\/)[^])*\*\/\n)?export type \w+ = (?:.*;|[^]*?^\}.*;)\n/gm,

@@ -4,9 +4,6 @@ import type { AgentConfig } from '#bundles/schemas/types/agent-config';
 /** The configuration of one agent; the schema describes each key and its default. */
 export type Config = Required<AgentConfig>;
 
-/** Images that must be signed on this machine, in addition to policies of bundles; `keys` are paths of files. */
-export type OwnImagePolicy = Config['imagePolicy'][number];
-
 export const DEFAULT_CONFIG_FILE = '/etc/fleet-agent/agent.yaml';
 
 export const intervalMs = ({ interval }: Pick<Config, 'interval'>): number => durationMs(interval);

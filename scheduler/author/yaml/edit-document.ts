@@ -7,27 +7,18 @@ import { keepLines } from './keep-lines.ts';
 /** Which object of a file. */
 export type ObjectName = { readonly kind: string; readonly name: string };
 
-/**
- * The text of a file after a change of one of its objects. Comments, the order of keys, quotes and all lines that the change is not
- * about stay as they are.
- * @param at of the file, for errors
- * @throws FleetError FIELD_INVALID if the file has no such document, or writes the object as an item of a List
- */
-export const editDocument = (
-  text: string,
-  which: ObjectName,
-  change: (document: Document) => void,
-  at: Place,
-): string => editObjects(text, [{ which, change, at }]);
-
 /** A change of one object of a file. */
 export type ObjectChange = {
   readonly which: ObjectName;
   readonly change: (document: Document) => void;
+  /** Of the file, for errors. */
   readonly at: Place;
 };
 
-/** The same for several objects: the file is read and written once. */
+/**
+ * The text of a file after changes of its objects. Comments, the order of keys, quotes and all lines that a change is not about stay as they
+ * are. @throws FleetError FIELD_INVALID if the file has no such document, or writes the object as an item of a List
+ */
 export const editObjects = (text: string, changes: readonly ObjectChange[]): string => {
   const present = byName(parse(text));
   for (const { which, at } of changes) {

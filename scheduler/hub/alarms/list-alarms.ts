@@ -13,8 +13,6 @@ import { type Handling, readHandling } from './read-handling.ts';
 export type Act = NonNullable<AlarmAct>;
 export type Silence = NonNullable<AlarmSilenceAct>;
 
-/** An open alarm with its notices and what people did about it. */
-export type ListedAlarm = Alarms['alarms'][number];
 /** A receiver that did not take its last notices. */
 export type FailingReceiver = Alarms['failing'][number];
 

@@ -10,6 +10,5 @@ export type Status = {
       readonly message?: string;
       readonly field?: string;
     }[];
-    readonly retryAfterSeconds?: number;
   };
 };

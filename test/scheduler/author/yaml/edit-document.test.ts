@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { appendDocument, editDocument } from '../../../../scheduler/author/yaml/edit-document.ts';
+import { appendDocument, editObjects } from '../../../../scheduler/author/yaml/edit-document.ts';
 import { listResource } from '../../../../scheduler/author/yaml/list-resource.ts';
 import { setValue } from '../../../../scheduler/author/yaml/set-value.ts';
 import { type ObjectValue, writeObject } from '../../../../scheduler/model/yaml/write-object.ts';
@@ -28,7 +28,9 @@ metadata:
 `;
 
 const edit = (text: string, kind: string, name: string, path: readonly string[], value: unknown): string =>
-  editDocument(text, { kind, name }, (document) => setValue(document, path, value), { file: 'f.yaml' });
+  editObjects(text, [
+    { which: { kind, name }, change: (document) => setValue(document, path, value), at: { file: 'f.yaml' } },
+  ]);
 
 /** Lines that are no longer there, and lines that are new. */
 const changed = (before: string, after: string): readonly string[] => {
