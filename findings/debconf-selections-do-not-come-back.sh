@@ -1,8 +1,8 @@
 #!/bin/bash
 # debconf 1.5.82 (Debian 12): `debconf-set-selections` does not take what `debconf-get-selections` writes of an answer with `\n` in it, and of a file with two answers it makes one where the first ends in a backslash.
 #
-# Guess before it was run: `debconf-get-selections | debconf-set-selections` gives another host the same answers, as its manual page means it to be used; a backslash, `#` and blanks in an answer stay, and each line
-# is an answer of its own. That a line may go on after a backslash was known, and not where that matters.
+# Guess before it was run: `debconf-get-selections | debconf-set-selections` gives another host the same answers; a backslash, `#` and blanks in an answer stay, and so does
+# one of several lines. No guess was written down about the line after an answer that ends in a backslash.
 # Seen: of `C:\new` the first writes a line break for `\n`, and the second ends with 1 at the line "ew": none of the answers that follow is set. `C:\` is set to "C:" and the whole next line, whose question gets
 # no answer, with exit code 0. An answer of the type `text` is not written at all. Blanks and `#` come back.
 # Needs perl and debconf, dpkg and an apt source of Debian 12. Exit 0 while the behaviour is as described, 1 otherwise.

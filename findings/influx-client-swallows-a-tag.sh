@@ -1,8 +1,7 @@
 #!/bin/bash
 # @influxdata/influxdb-client 1.35.0 (npm): a tag whose value ends in a backslash, such as `C:\`, takes the next tag into its value; the client for Python puts a blank in its place.
 #
-# Guess before it was run: a point with the tags path=C:\ and zone=7 comes back from its line of line protocol with these two tags and values, or a client refuses the value, as a
-# backslash there escapes what follows.
+# Guess before it was run: a point with the tags path=C:\ and zone=7 comes back from its line of line protocol with these two tags and values.
 # Seen: npm writes `press,path=C:\,zone=7 count=1i`, where the comma belongs to the value: InfluxDB's own reader in Go, line-protocol 2.2.1, reads the value "C:,zone" and then an error. influxdb-client 1.50.0
 # of PyPI writes a blank behind it, which is read as "C: ", a value without its backslash. Neither says anything. The writer in Go refuses the value ("invalid tag value").
 # Needs Node.js 20 or newer, npm, Python 3.10 or newer, PyPI, Go and the Go module proxy. Exit 0 while the behaviour is as described, 1 otherwise.

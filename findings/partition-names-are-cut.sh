@@ -1,7 +1,7 @@
 #!/bin/bash
 # sfdisk 2.38.1 and sgdisk 1.0.9 (Debian 12): a name of a GPT partition that is longer than 36 characters is cut in silence, so that two names that differ at the end become one.
 #
-# Guess before it was run: a name beyond the 36 characters that GPT has room for is refused by sfdisk, sgdisk and parted, as a label beyond 11 is by fatlabel and mlabel.
+# Guess before it was run: a name beyond the 36 characters that GPT has room for is refused by sfdisk, sgdisk and parted.
 # Seen: exit code 0 for all three. `...-slot-a` and `...-slot-b` both end before the slot; /dev/disk/by-partlabel then has one link for two partitions, and what names a slot by it (fstab, RAUC's
 # system.conf, root=PARTLABEL=) finds none or the other. Only parted 3.5 has a warning, "failed to translate partition name", and cuts too.
 # Needs dpkg and an apt source of Debian 12. Exit 0 while the behaviour is as described, 1 otherwise.

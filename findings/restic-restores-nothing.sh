@@ -1,7 +1,7 @@
 #!/bin/bash
 # restic 0.14.0 (Debian 12): `restore --include` of a path that no snapshot has restores nothing, and `forget` of an ID that is not there forgets nothing, both with exit code 0.
 #
-# Guess before it was run: what was asked for by name and is not in the repository ends non-zero, for `restore`, `ls` and `forget`, as it does for `restic dump` ("path not found in snapshot").
+# Guess before it was run: what was asked for by name and is not in the repository ends non-zero, for `restore`, `ls` and `forget`.
 # Seen: with a slip in the path `restore` makes an empty folder and ends with 0; so do `ls` of such a path and `forget` of such an ID, with a line "Ignoring". `dump` ends with 2. The check of a script or
 # of a service's exit code sees a restore that worked. `backup` of two folders of which one is not there saves the other and ends with 0, too; for that no guess was written down. 0.18.0 of
 # Debian 13 does the same, with 1 for `dump` and a line "Restored 0 files/dirs".
