@@ -39,7 +39,7 @@ import { pinImage } from '../../images/pin-image.ts';
 import { type AssembledPackage, assembled } from '../assembled-package.ts';
 import { checkSiteInputs } from '../check-site-inputs.ts';
 import { hostOwns } from '../package-owns.ts';
-import { adviseUnwatched } from './advise-unwatched.ts';
+import { adviseUnits } from './advise-units.ts';
 import { checkHostBounds, hostBoundsOf, UNIT_FOLDER } from './host-bounds.ts';
 import { checkSiteValues } from '../check-site-values.ts';
 import { resolveInstall } from './host-install.ts';
@@ -164,7 +164,7 @@ export const assembleHost = async (
     })),
     owns: hostOwns(spec),
     images,
-    suspects: adviseUnwatched(spec, objects, (path) => bytes.get(path)),
+    suspects: adviseUnits(spec, objects, (path) => bytes.get(path)),
     ...defined({ contents: contents.length > 0 ? contents : undefined }),
     bounds,
     ...(bounds && {

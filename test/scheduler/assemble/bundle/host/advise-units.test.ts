@@ -67,3 +67,20 @@ describe('a file of the package that a service reads at its start and that does 
     expect(await advice(lines, unit)).toEqual([]);
   });
 });
+
+it.each(['RefuseManualStop=yes', 'RefuseManualStart=1'])(
+  'a unit with %s is advice, as the agent could not take it back',
+  async (line) => {
+    const unit = 'name: scale.service, restartOn: [/opt/serve.py]';
+    const [one, ...rest] = await advice([START, '[Unit]', line], unit);
+    expect(rest).toEqual([]);
+    expect(one).toContain(
+      `FIELD_INVALID: scale.service has ${line.split('=')[0]}=, so the agent could not start`,
+    );
+  },
+);
+
+it('a unit that may be stopped by hand is no advice', async () => {
+  const lines = [START, '[Unit]', 'RefuseManualStop=no'];
+  expect(await advice(lines, 'name: scale.service, restartOn: [/opt/serve.py]')).toEqual([]);
+});
