@@ -225,6 +225,24 @@ describeOnVersions(
       await sh('podman volume rm --all --force');
     });
 
+    it('get variables from a file with quotes through systemd, by their names in PodmanArgs', async () => {
+      const value = 'hall "3" $HOME, \\ 7';
+      const quoted = `"${value.replace(/["$\\]/g, '\\$&')}"`;
+      const variables = `[Service]\nEnvironmentFile=/etc/web.env\n`;
+      const spec: PackageSpec = {
+        files: {
+          '/etc/web.env': `PLACE=${quoted}\n`,
+          [`${F}/place.container`]: `[Container]\nImage=localhost/web:1\nNetwork=none\nPodmanArgs=--env=PLACE --stop-signal=KILL\nExec=/bin/httpd -f -p 8090 -h /www\n${variables}`,
+        },
+        units: [{ name: 'place.service', enabled: false, active: true }],
+      };
+      await ask('apply', spec);
+      await expect
+        .poll(() => sh('podman exec systemd-place /bin/sh -c \'echo "$PLACE"\''), { timeout: 30_000 })
+        .toBe(value);
+      await ask('apply', null);
+    });
+
     it('run an image that is a file of the package, and the next one, without a registry', async () => {
       const carrying = async (page: string): Promise<BuiltPackage> => {
         const layout = join(media.path, page);
