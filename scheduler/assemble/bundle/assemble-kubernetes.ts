@@ -213,6 +213,7 @@ const clashesOf = (objects: readonly PreparedObject[], namespace: string): reado
 /**
  * The kustomization.yaml of a folder.
  * @param placed encrypted objects, whose bytes must not change: kustomize sets their namespace
+ * by a JSON patch, as a merge patch sets none (findings/kustomize-merge-patches-set-no-namespace.sh)
  */
 export const kustomization = (
   resources: readonly string[],
