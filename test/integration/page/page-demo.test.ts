@@ -7,6 +7,7 @@ import { approverPlaces, type Demo, startDemo } from '../../../examples/demo/sta
 import { ADDRESSES, type Address } from '../../../scheduler/page/addresses.ts';
 import { builtPage } from '../../harness/run/built-programs.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
+import { LONG } from '../../harness/run/long.ts';
 import { runScheduler } from '../../harness/run/run-scheduler.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import {
@@ -126,7 +127,7 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
         await expect.poll(() => scrollsSideways(page), { message: looked }).toBe(false);
         await wholePicture(tab, `${name}-${size.width}-${colorScheme}`);
         // The schemes differ in their colours only, and those do not depend on the size.
-        if (size === WALL || (colorScheme === 'dark' && size !== WIDE)) continue;
+        if (!LONG && (size === WALL || (colorScheme === 'dark' && size !== WIDE))) continue;
         const rules = colorScheme === 'light' ? undefined : ['color-contrast'];
         expect(await axeFindings(page, rules), looked).toEqual([]);
       }
