@@ -16,8 +16,11 @@ export const openConnections = (
   { authorities, credential }: HubTrust,
   env: NodeJS.ProcessEnv,
   patience: number,
+  lifetime: AbortSignal,
 ): HubConnections => {
   const tls = defined({
+    // Ends a connection that is still being made, which undici leaves to its timeout.
+    signal: lifetime,
     minVersion: 'TLSv1.3' as const,
     timeout: Math.min(CONNECT_MS, patience),
     // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable it.

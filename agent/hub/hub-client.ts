@@ -3,6 +3,7 @@ import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { type RetryPolicy, retry, type Sleep } from '#bundles/retry';
+import { unlessAborted } from '#bundles/transport/registry/http/unless-aborted';
 import { ANSWER_MS, type HubConnections, openConnections } from './connections.ts';
 import type { HubTrust } from './hub-trust.ts';
 import { toHubError } from './to-hub-error.ts';
@@ -36,7 +37,8 @@ const POLICY: RetryPolicy = { firstMs: 500, longestMs: 30_000, tries: 3, jitter:
 export const openHub = (url: string, trust: HubTrust, options: HubOptions): HubClient => {
   const origin = url.replace(/\/+$/, '');
   const { patience = ANSWER_MS } = options;
-  const connections = openConnections(origin, trust, options.env, patience);
+  const lifetime = new AbortController();
+  const connections = openConnections(origin, trust, options.env, patience, lifetime.signal);
   const { attempts = POLICY.tries, random, sleep = pause } = options;
   const policy = { ...POLICY, tries: attempts };
   const ask = (request: Request, signal: AbortSignal): Promise<unknown> =>
@@ -51,7 +53,11 @@ export const openHub = (url: string, trust: HubTrust, options: HubOptions): HubC
     get: async (path, maxBytes, signal) => ask({ method: 'GET', path, maxBytes }, signal),
     post: async (path, body, maxBytes, signal) =>
       ask({ method: 'POST', path, maxBytes, body: JSON.stringify(body) }, signal),
-    [Symbol.asyncDispose]: async () => connections.destroy(),
+    [Symbol.asyncDispose]: async () => {
+      const ended = connections.destroy();
+      lifetime.abort();
+      await ended;
+    },
   };
 };
 
@@ -77,7 +83,7 @@ const tryOnce = async (
   signal: AbortSignal,
 ): Promise<unknown> => {
   try {
-    const answer = await connections.request({
+    const asked = connections.request({
       origin,
       path,
       method,
@@ -92,6 +98,8 @@ const tryOnce = async (
         headersTimeout: patience + Buffer.byteLength(body) / MIN_BYTES_PER_MS,
       }),
     });
+    // undici notices the signal once there is a connection.
+    const answer = await unlessAborted(asked, signal);
     const what = `${method} ${origin}${path}`;
     if (answer.statusCode >= 400)
       throw refusalOf(answer.statusCode, answer.headers, await readStart(answer.body, MAX_ERROR_BYTES), what);

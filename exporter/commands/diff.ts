@@ -77,6 +77,7 @@ export default class Diff extends FleetCommand {
       caFile: flags['ca-file'],
       authFile: flags['auth-file'],
       env: process.env,
+      signal: this.signal,
     };
     return stoppable(this.signal, 'Nothing was changed', async () => {
       const options = { open: await openOptions(flags.identity ?? []), access, now, signal: this.signal };

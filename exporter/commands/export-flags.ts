@@ -119,6 +119,7 @@ export const exportRequestOf = (
     caFile: flags['ca-file'],
     authFile: flags['auth-file'],
     env,
+    signal,
     onWait: progress && ((pause) => progress.wait(describePause(flags.from, pause), pause.ms)),
   },
   // Folders are created below the existing path, and the system does not resolve '..' of a missing folder.

@@ -50,7 +50,7 @@ The registry's own garbage collection frees the space afterwards. Do not run pru
     const pinned = given === undefined ? undefined : parseRootDigest(given);
     const channels = flags.channel?.map(parseChannel);
     return stoppable(this.signal, 'Run it again: it continues where it stopped', async () => {
-      await using registry = openSiteRegistry(args.registry, flags, process.env);
+      await using registry = openSiteRegistry(args.registry, flags, process.env, this.signal);
       const { keep, yes } = flags;
       const pruned = await pruneRegistry(registry, {
         keep,

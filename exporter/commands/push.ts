@@ -67,7 +67,7 @@ A release older than the one in the registry is refused (ROLLBACK) before anythi
     const now = this.readNow(flags.now);
     return stoppable(this.signal, 'Run it again: it continues where it stopped', async () => {
       using progress = openProgress(flags.progress);
-      await using registry = openSiteRegistry(flags.to, flags, process.env, progress);
+      await using registry = openSiteRegistry(flags.to, flags, process.env, this.signal, progress);
       await using medium = await openGiven(argv as string[], flags, this.signal);
       setTransferFlags();
       const pushed = await pushMedium(

@@ -28,6 +28,7 @@ export const openSiteRegistry = (
   where: string,
   flags: RegistryFlags,
   env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
   progress?: Progress,
 ): Registry => {
   setRegistryFlags();
@@ -38,6 +39,7 @@ export const openSiteRegistry = (
       caFile: flags['ca-file'],
       authFile: flags['auth-file'],
       env,
+      signal,
       onWait: progress && ((pause) => progress.wait(describePause(where, pause), pause.ms)),
     }),
   );

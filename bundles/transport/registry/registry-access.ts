@@ -11,6 +11,7 @@ export type RegistryAccess = {
   readonly authFile?: string | undefined;
   readonly env: NodeJS.ProcessEnv;
   readonly onWait?: RegistryOptions['onWait'];
+  readonly signal?: RegistryOptions['signal'];
 };
 
 /** @throws FleetError CONFIG_INVALID for an unreadable certificate file or an invalid FLEET_REGISTRY_TRIES or _DELAY */
@@ -20,10 +21,12 @@ export const registryOptions = ({
   authFile,
   env,
   onWait,
+  signal,
 }: RegistryAccess): RegistryOptions => ({
   plainHttp,
   env,
   onWait,
+  signal,
   tries: countIn(env, 'FLEET_REGISTRY_TRIES'),
   firstDelay: countIn(env, 'FLEET_REGISTRY_DELAY'),
   authFile: authFile === '' ? undefined : authFile,

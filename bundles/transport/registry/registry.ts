@@ -87,6 +87,8 @@ export type RegistryOptions = {
   readonly authFile?: string | undefined;
   /** HTTPS_PROXY, NO_PROXY, HOME, DOCKER_CONFIG, REGISTRY_AUTH_FILE, XDG_RUNTIME_DIR; read nowhere else. */
   readonly env: NodeJS.ProcessEnv;
+  /** Ends every request, also those that are given no signal of their own. */
+  readonly signal?: AbortSignal | undefined;
   /** Called before each retry. */
   readonly onWait?: ((pause: Pause) => void) | undefined;
   /** Milliseconds; for tests of retries. */

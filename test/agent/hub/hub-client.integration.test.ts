@@ -3,6 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { ROOTS_PATH } from '#bundles/formats/events/hub-api';
 import { openHub } from '../../../agent/hub/hub-client.ts';
+import { startSilentServer } from '../../harness/neighbours/silent-server.ts';
 import { createOnlineWorld, PATIENT } from '../online-world.ts';
 
 const signal = new AbortController().signal;
@@ -34,6 +35,21 @@ const startProxy = async (port: number) => {
 };
 
 describe('a hub', () => {
+  it('that takes the connection and is silent is left at once when the command is stopped', async () => {
+    await using server = await startSilentServer();
+    const stop = new AbortController();
+    const begun = performance.now();
+    {
+      await using hub = openHub(`https://${server.host}`, { authorities: [] }, { env: {} });
+      const asked = hub.get(ROOTS_PATH, 1 << 20, stop.signal);
+      setTimeout(() => stop.abort(), 200);
+      await expect(asked).rejects.toMatchObject({ code: 'ABORTED' });
+    }
+    await expect.poll(server.isLeft, { timeout: 5000 }).toBe(true);
+    // A connection that does not come about is given up after 10 seconds.
+    expect(performance.now() - begun).toBeLessThan(5000);
+  });
+
   it('without TLS is HUB_UNREACHABLE with this reason in one line', async () => {
     const server = createServer((_request, response) => response.end());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -55,14 +55,15 @@ export const createClient = (host: string, options: RegistryOptions): Client => 
     retryBudget,
     pace: createChunkSize(),
     mounts: { work: () => mounts, failed: () => void (mounts = false) },
-    ask: async ({ path, ...ask }, read) => {
-      ask.signal?.throwIfAborted();
+    ask: async ({ path, signal: own, ...ask }, read) => {
+      const signal = eitherOf(own, options.signal);
+      signal?.throwIfAborted();
       api ??= open(ask.doing).catch((error: unknown) => {
         api = undefined;
         throw error;
       });
-      const { base, exchange } = await unlessAborted(api, ask.signal);
-      return exchange({ ...ask, url: new URL(path, base) }, read);
+      const { base, exchange } = await unlessAborted(api, signal);
+      return exchange({ ...ask, signal, url: new URL(path, base) }, read);
     },
     [Symbol.asyncDispose]: async () => {
       lifetime.abort();
@@ -70,6 +71,12 @@ export const createClient = (host: string, options: RegistryOptions): Client => 
     },
   };
 };
+
+const eitherOf = (
+  own: AbortSignal | undefined,
+  every: AbortSignal | undefined,
+): AbortSignal | undefined =>
+  own && every && own !== every ? AbortSignal.any([own, every]) : (own ?? every);
 
 const ANONYMOUS = { header: async () => undefined, learn: async () => false, hide: (text: string) => text };
 
