@@ -29,8 +29,8 @@ export type Client = AsyncDisposable & {
 type Api = { readonly base: URL; readonly exchange: Exchange };
 
 export const createClient = (host: string, options: RegistryOptions): Client => {
-  const connections = openConnections(options);
   const lifetime = new AbortController();
+  const connections = openConnections(options, lifetime.signal);
   const retryBudget = createRetryBudget();
   let api: Promise<Api> | undefined;
   let mounts = true;

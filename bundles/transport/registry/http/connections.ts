@@ -1,5 +1,6 @@
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
+import { defined } from '../../../defined.ts';
 import { FleetError } from '../../../errors.ts';
 import type { RegistryOptions } from '../registry.ts';
 import { Agent, EnvHttpProxyAgent, newConnector, Pool } from './undici.ts';
@@ -19,15 +20,18 @@ const MAX_CONNECTIONS = 32;
  * Creates a connection pool for each origin, through the proxy of the environment.
  * @throws FleetError CONFIG_INVALID for invalid certificates or proxies
  */
-export const openConnections = (options: RegistryOptions): Dispatcher => {
+export const openConnections = (options: RegistryOptions, lifetime?: AbortSignal): Dispatcher => {
   const { connect, headers, body, idle } = { ...STALL_TIMEOUTS, ...options.patience };
   let secureContext: SecureContext | undefined;
-  const tls = (): buildConnector.BuildOptions => ({
-    secureContext: (secureContext ??= trustedAuthorities(options.ca)),
-    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable it.
-    rejectUnauthorized: true,
-    timeout: connect,
-  });
+  const tls = (): buildConnector.BuildOptions =>
+    defined({
+      // Ends a connection that is still being made, which undici leaves to its timeout.
+      signal: lifetime,
+      secureContext: (secureContext ??= trustedAuthorities(options.ca)),
+      // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable it.
+      rejectUnauthorized: true,
+      timeout: connect,
+    });
   const timeouts = { headersTimeout: headers, bodyTimeout: body, keepAliveTimeout: idle };
   const pool = { ...timeouts, allowH2: false, connections: MAX_CONNECTIONS };
   const proxies = proxiesOf(options.env);
