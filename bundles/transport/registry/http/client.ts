@@ -72,10 +72,7 @@ export const createClient = (host: string, options: RegistryOptions): Client => 
   };
 };
 
-const eitherOf = (
-  own: AbortSignal | undefined,
-  every: AbortSignal | undefined,
-): AbortSignal | undefined =>
+const eitherOf = (own: AbortSignal | undefined, every: AbortSignal | undefined): AbortSignal | undefined =>
   own && every && own !== every ? AbortSignal.any([own, every]) : (own ?? every);
 
 const ANONYMOUS = { header: async () => undefined, learn: async () => false, hide: (text: string) => text };
