@@ -4,7 +4,7 @@
 # Guess before it was run: the exported file system is the one that a container of the image has: an opaque whiteout hides what lower layers have in its folder (OCI image specification,
 # layer, "Opaque Whiteout"), and `tar -x` unpacks it. The order of hard links was not thought of.
 # Seen: conf/old of the first layer is in the export beside conf/new of the second, which replaced the whole folder. A plain whiteout works. A hard link of the second layer to a file of the first comes
-# before that file: "Cannot hard link to 'file': No such file or directory", exit code 2 of tar. `crane flatten` writes a layer from the same stream.
+# before that file: "Cannot hard link to 'file': No such file or directory", exit code 2 of tar.
 # Needs Go, the Go module proxy, GNU tar and Python 3. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 VERSION=v0.21.6

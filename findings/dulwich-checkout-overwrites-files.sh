@@ -3,7 +3,7 @@
 #
 # Guess before it was run: `porcelain.checkout` without `force` is refused where it would overwrite an untracked file, as by git ("untracked working tree files would be overwritten"); `git apply` takes
 # what `porcelain.diff_tree` writes.
-# Seen: note.txt has the other branch's text afterwards, and what was in it is in no commit and nowhere else. An edited file that is tracked is protected. Of a file whose mode
+# Seen: note.txt has the other branch's text afterwards, and what was in it is in no commit and nowhere else. Of a file whose mode
 # alone changed, the patch has an `index` line, and git refuses a patch with a new file after it: "bad git-diff - expected /dev/null, got tracked".
 # Needs Python 3 with venv, PyPI and git. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu

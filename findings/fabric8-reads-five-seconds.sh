@@ -1,7 +1,8 @@
 #!/bin/bash
 # fabric8's kubernetes-client 8.0.0 (Maven): a duration of 1.5 seconds as Kubernetes writes it, "1.5s", is read as five seconds, without an error; "-1h" is an hour.
 #
-# Guess before it was run: `Duration.parse` reads what metav1.Duration of Kubernetes writes, and refuses what it cannot read: the format is that of Go, "1.5h", "-1h", "1h30m".
+# Guess before it was run: `Duration.parse` gives what Go's ParseDuration gives for 1h30m, 1.5h, 100ms and -1h: it is the type for metav1.Duration of Kubernetes. That Kubernetes writes
+# "1.5s" itself was looked up afterwards.
 # Seen: apimachinery 0.37.2 writes "1.5s" for 1,500 milliseconds, and the Java client makes PT5S of it, "18000000000000ns" (five hours) of "1.5h", and PT2H45M5S of "2h45m30.5s": what stands before the point is skipped, and
 # so is a sign. A controller in Java that reads a timeout and writes the object back has changed it. Whole numbers ("1h30m", "100ms") are right.
 # Needs a JDK of 17 or newer, Maven, Maven Central, Go and the Go module proxy. Exit 0 while the behaviour is as described, 1 otherwise.

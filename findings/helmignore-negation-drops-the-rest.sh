@@ -1,7 +1,7 @@
 #!/bin/bash
 # Helm 3.22.0: with `!*.yaml` in .helmignore, a chart renders nothing, with exit code 0: a negated line takes everything that it does not match out of the chart.
 #
-# Guess before it was run: `*.md` and `!README.md` leave out all .md files but README.md, and nothing else, as in a .gitignore: Helm's documentation of the file says that it supports
+# Guess before it was run, from the documentation: `*.md` and `!README.md` leave out all .md files but README.md, and nothing else, as in a .gitignore: Helm's documentation of the file says that it supports
 # "negation (prefixed with !)". Further down, the same page says that "!" is no special leading sequence; that would be a pattern that matches nothing.
 # Seen: with these two lines, `helm template` ends with 1, "Chart.yaml file is missing", though it is there. With `*.md` and `!*.yaml` it ends with 0 and prints nothing, `helm lint` passes, and the package has
 # Chart.yaml and values.yaml alone: the folder templates does not match. What an earlier line ignored stays ignored. With `*.md` alone, everything but the .md files is there.

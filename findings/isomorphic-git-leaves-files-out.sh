@@ -3,7 +3,7 @@
 #
 # Guess before it was run: it decides as git does which files are ignored, also after a negated line for folders, as gitignore(5) recommends to keep some files below them, and for `[!a]`.
 # Seen: of a.yaml, b.txt, d/c.yaml and deploy/e.yaml git adds the three .yaml files, isomorphic-git a.yaml alone: it asks about the folder `d` without the slash that `!*/` and `!/deploy/` need. `[!a]bc` is `[a]bc` to
-# it: abc is ignored and bbc is not. A commit that a program makes with it lacks files, and nothing says so. The `ignore` of npm in a current version, 7.0.16, answers as git does for all of these.
+# it: abc is ignored and bbc is not. A commit that a program makes with it lacks files, and nothing says so. The `ignore` of npm in a current version, 7.0.17, answers as git does for all of these.
 # Needs Node.js 20 or newer, npm and git. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 VERSION=1.44.11

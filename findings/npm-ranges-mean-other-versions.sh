@@ -3,7 +3,7 @@
 #
 # Guess before it was run: libraries that name npm's ranges give the same answer as npm's own for ranges and versions that both accept: `<2.0.0-0`, which is written to exclude prereleases of 2.0.0, and parts.
 # Seen: NpmSpec finds 2.0.0-rc.1 in `<2.0.0-0`, 1.2.3 in `1.2.3-alpha`, and no 1.2.3-alpha in `>=1.2.3-alpha <2.0.0-0`. The crate finds 1.1.0 in `1` and in `<1.2`, and not in `<=1`; `<2 >1` has every version
-# there and none in npm. No error in either. Ranges without prereleases are right in Python. node-semver 0.9.1 of PyPI answered as npm for all of 6,329 pairs.
+# there and none in npm. No error in either. Ranges without prereleases and build metadata are right in Python. node-semver 0.9.1 of PyPI answered as npm for all of 6,329 pairs.
 # Needs Node.js 20 or newer, npm, Python 3 with venv, PyPI, Rust and crates.io. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 NPM=7.8.6 PYTHON=2.10.0 RUST=2.2.0

@@ -2,9 +2,9 @@
 # skopeo 1.9.3 (Debian 12): a copy of a `docker-archive:` to an OCI layout loses the health check, the shell and the ONBUILD lines of the image, with exit code 0.
 #
 # Guess before it was run: the configuration of the image, with Healthcheck, is the same afterwards: its fields are the same in both formats, and the OCI image specification allows others in it
-# (config, "Any extra fields in the Image JSON struct are considered implementation specific"). From a layout to an archive it was kept.
+# (config, "Any extra fields in the Image JSON struct are considered implementation specific").
 # Seen: Cmd and Labels are there, Healthcheck, Shell and OnBuild are not. No warning. A container that Podman starts from the copy has no health check, so what waits for "healthy", or restarts
-# on failure, does nothing. `oci:` to `oci:` keeps the bytes.
+# on failure, does nothing. A copy from a layout to a `docker-archive:` has all three.
 # Needs dpkg, python3 and an apt source of Debian 12. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 VERSION=1.9.3+ds1-1+b10
