@@ -66,20 +66,28 @@ const BY_NAME: ReadonlySet<string> = new Set([
   'definitions',
 ]);
 
-/** Data is a schema as well where a reference points into it. */
+/** Data, and a map of schemas by name, is a schema as well where a reference points into it. Then nothing counts as data. */
 const referencesIn = (schema: unknown): readonly Reference[] => {
   const all = collectReferences(schema, new Set());
-  return all.some(({ value }) => pointsIntoData(value)) ? all : collectReferences(schema, DATA);
+  return all.every(({ value }) => pointsToSchema(value)) ? collectReferences(schema, DATA) : all;
 };
 
-const pointsIntoData = (reference: string): boolean => {
-  const fragment = reference.slice(reference.indexOf('#') + 1);
+/** Whether collectReferences reads what the reference points to as a schema. */
+const pointsToSchema = (reference: string): boolean => {
+  let byName = false;
+  for (const word of wordsOf(reference.slice(reference.indexOf('#') + 1))) {
+    if (!byName && DATA.has(word)) return false;
+    byName = !byName && BY_NAME.has(word);
+  }
+  return !byName;
+};
+
+/** Steps of a JSON pointer (RFC 6901, section 6). */
+const wordsOf = (fragment: string): readonly string[] => {
   try {
-    return decodeURIComponent(fragment)
-      .split('/')
-      .some((word) => DATA.has(word));
+    return decodeURIComponent(fragment).split('/');
   } catch {
-    return true;
+    return [...DATA];
   }
 };
 

@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import { Header, Parser, Pax } from 'tar';
 import { FleetError } from '#bundles/errors';
 import { gunzipCapped, gzipFixed } from '#bundles/formats/archive/gzip';
+import { isGzip } from '#bundles/formats/delta/gzip-layer';
 import type { Tree } from './application-source.ts';
 import { checkValuesSchemas } from './check-values-schema.ts';
 
@@ -60,8 +61,12 @@ const unpack = (archive: Buffer, shown: string, room: Room): Files => {
   try {
     const tar = gunzipCapped(archive, room.bytes);
     room.bytes -= tar.length;
+    // The parser would unpack this, too, past the limit.
+    if (isGzip(tar)) throw new Error('it is compressed twice');
     const parser = new Parser({
       strict: true,
+      brotli: false,
+      zstd: false,
       onReadEntry: (entry) => {
         const pieces: Buffer[] = [];
         entry.on('data', (piece) => pieces.push(piece));

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { Header, Parser, Pax } from 'tar';
 import { describe, expect, it } from 'vitest';
 import { refusalOf } from '../../../bundles/refusal.ts';
@@ -100,6 +100,14 @@ describe('a chart', () => {
       'an unknown keyword that it refers to',
       { $ref: '#/a/properties', a: { properties: { $ref: ADDRESS } } },
     ],
+    [
+      'a property of properties that it refers to as a schema',
+      { $ref: '#/properties', properties: { properties: { default: { $ref: ADDRESS } } } },
+    ],
+    [
+      'a definition of definitions that it refers to as a schema',
+      { $ref: '#/a/%24defs', a: { $defs: { properties: { default: { $ref: ADDRESS } } } } },
+    ],
   ])('N11: is refused where a schema of values is loaded from %s -> FIELD_INVALID', (_, schema) => {
     for (const [path, close] of placesOf(JSON.stringify(schema)))
       expect(refusalOf(close), path).toMatchObject(refusal(`${SHOWN}${path}`));
@@ -168,6 +176,8 @@ describe('a chart', () => {
       'others in its data only',
       {
         properties: {
+          default: { $ref: '#/properties/config' },
+          again: { $ref: '#/properties/default' },
           config: {
             type: 'object',
             default: { $schema: 'https://docs.example/config.json', a: { $ref: 'b' } },
@@ -201,6 +211,15 @@ describe('a chart', () => {
   it.each([
     ['no archive', Buffer.from('version https://git-lfs.example/spec/v1\n')],
     ['an archive that is cut', packed([['web/Chart.yaml', CHART]]).subarray(0, 60)],
+    ['an archive that is compressed twice', gzipSync(packed([['web/Chart.yaml', CHART]]))],
+    [
+      'an archive that is compressed by zstd',
+      gzipSync(zstdCompressSync(gunzipSync(packed([['web/a', '']])))),
+    ],
+    [
+      'an archive that is compressed by brotli',
+      gzipSync(brotliCompressSync(gunzipSync(packed([['web/a', '']])))),
+    ],
     ['an archive without a folder', packed([['Chart.yaml', CHART]])],
     ['an archive that leaves its folder', packed([['web/../../a.yaml', '']])],
   ])('is refused with %s among its dependencies', (_, archive) => {
