@@ -163,17 +163,16 @@ export const writeComposed = async (hub: Hub, options: WriteSiteOptions): Promis
  * @throws FleetError the codes of the store
  */
 export const judgeAgain = async (hub: Hub, names: readonly string[], now: Date): Promise<void> => {
-  const states = await hub.store.db
-    .selectFrom('site_layers')
-    .select(['site', 'held'])
-    .where('held', 'is not', null)
-    .execute();
-  const keeps = new Map(states.map(({ site, held }) => [site, parseHeld(held ?? '[]').reasons]));
   for (const part of parts(names)) {
     const { sites, agents } = await readFacts(hub, new Set(), part);
     const { layers } = await readNewestLayers(hub, agents);
     const known = { lacking: await findLacking(sites, layers), differing: differencesBySite(agents, layers) };
-    const judged = sites.map(({ site, declared }) => ({ site, declared, held: keeps.get(site) ?? [] }));
+    const before = await readHeld(hub.store.db, part);
+    const judged = sites.map(({ site, declared }) => ({
+      site,
+      declared,
+      held: before.get(site)?.reasons ?? [],
+    }));
     await keepStates(hub, judged, { ...known, undeclared: new Set(), now });
   }
 };
