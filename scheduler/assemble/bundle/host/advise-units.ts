@@ -49,7 +49,7 @@ const adviseUnstoppable = (
 
 /**
  * Files and secrets of the package that a service reads when systemd starts it, and whose change does not restart it: a release with a new
- * value would be healthy while the service has the old one. A one-shot reads anew in each run.
+ * value would be healthy while the service has the old one. A one-shot that does not stay active reads anew in each run.
  */
 const adviseUnwatched = (
   { name, active, restartOn, at }: ListedUnit,
@@ -57,7 +57,8 @@ const adviseUnwatched = (
   known: ReadonlySet<string>,
 ): readonly FleetError[] => {
   const isOneShot = settings.some((one) => one.name === 'Type' && one.value === 'oneshot');
-  if (!active || isOneShot) return [];
+  const stays = settings.some((one) => one.name === 'RemainAfterExit' && TRUE.test(one.value));
+  if (!active || (isOneShot && !stays)) return [];
   const paths = new Set(settings.flatMap(readAtStart).filter((path) => known.has(path)));
   return [...paths.difference(new Set(restartOn))].map(
     (path) =>
