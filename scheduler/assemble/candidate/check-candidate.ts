@@ -114,7 +114,7 @@ const changed = (given: GivenCandidate, known: CandidateSource, tree: Digest): F
     `${known.role} had the tree ${shortDigest(known.tree)}, and now has ${shortDigest(tree)}`,
     known.role,
     known.commit === undefined
-      ? 'It came from a directory, which has no history, and has changed since: build from its repository, put it back as it was'
+      ? 'It came from a directory, which has no history, and has changed since: put it back as it was or build from its repository'
       : `Give what commit ${known.commit.slice(0, 12)} had`,
   );
 

@@ -122,7 +122,7 @@ const openPrevious = async (directory: string | undefined): Promise<Layout | und
     if (!isFleetError(error, 'MEDIUM_MISSING')) throw error;
     const hint =
       'Leave out --previous in the first build of all. In a later one, restore the layout or mount its volume';
-    throw new FleetError(error.code, error.message, { hint });
+    throw new FleetError(error.code, error.message, { hint, cause: error });
   }
 };
 
