@@ -3,7 +3,7 @@
 #
 # Guess before it was run: a package of the index that answers 404 ends apt-mirror with a non-zero exit code.
 # Seen: the index is there and lists two packages, one of which is on the disk; the output counts "2 archive files" and ends as always, exit code 0. Only a log of wget (var/archive-log.0) has the 404.
-# A disk with such a mirror that goes to a site without a network is found to lack a package when a host there installs it.
+# At a site without a network, the missing package is noticed when a host installs it from the disk.
 # Needs python3, perl, wget, dpkg and an apt source of Debian 12. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 VERSION=0.5.4-2

@@ -1,10 +1,10 @@
 #!/bin/bash
 # canmatrix 1.3.3 (PyPI): `canconvert` to .xlsx and back makes signed signals unsigned, so -64 degrees are 6529.6; to .sym and back a floating-point signal becomes an integer.
 #
-# Guess before it was run: a signal has the same value of the same bytes after `canconvert` from .dbc to another format and back, as the files are lists of the same signals; or the program ends non-zero
+# Guess before it was run: a signal has the same value of the same bytes after `canconvert` from .dbc to another format and back, as both describe the same signals; or the program ends non-zero
 # and names what the format does not hold.
-# Seen: exit code 0 and nothing said each time. With .xlsx the sign is gone from Temp and from Torque, a float; with .sym Torque is the integer of its bits, 3222274048 less 2^32, also outside of multiplexed signals.
-# A unit or name is never wrong, so the file looks right to who reads it. cantools 45.1.0 reads all three files.
+# Seen: exit code 0 and no message each time. With .xlsx the sign is gone from Temp and from Torque, a float; with .sym Torque is the integer that its bits are, -1072693248.
+# Names and units are right, so the file looks right. cantools 45.1.0 reads all three files.
 # Needs Python 3.10 or newer and PyPI. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 VERSION=1.3.3

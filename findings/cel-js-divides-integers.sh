@@ -1,8 +1,8 @@
 #!/bin/bash
-# cel-js 0.8.2 (npm): 7 / 2 is 3.5 and whole numbers have 53 bits; cel-python 0.5.0 (PyPI): string(true) is "True". In CEL, as in cel-go, it is 3, 64 bits and "true".
+# cel-js 0.8.2 (npm): 7 / 2 is 3.5 and whole numbers have 53 bits; cel-python 0.5.0 (PyPI): string(true) is "True". In CEL, as in cel-go, the results are 3, 64 bits and "true".
 #
 # Guess before it was run: 151 expressions without extensions give what cel-go 0.29.2 gives, in the two libraries: whole numbers divide without a remainder (`-7 / 2 == -3`), int has 64 bits, string(true) is "true".
-# Seen: with cel-js, 7 / 2 == 3 is false, so a rule about half of the replicas is another one for odd numbers; 9007199254740993 equals 9007199254740992. `true || status.missing` is an error there, which
+# Seen: with cel-js, 7 / 2 == 3 is false, so a rule about half of the replicas differs for odd numbers; 9007199254740993 equals 9007199254740992. `true || status.missing` is an error there, which
 # `||` has to absorb. With cel-python, string(true) is "True", string(1.0) is "1.0" ("1" in Go), and [1, 2][-1] is 2 instead of an error.
 # Needs Node.js 20 or newer, npm, Python 3 with venv, PyPI, Go and the Go module proxy. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu

@@ -2,7 +2,7 @@
 # crane 0.21.6: `crane export` has files that a layer hides with an opaque whiteout, and puts a hard link before its file, so that tar cannot unpack the result; exit code 0.
 #
 # Guess before it was run: the exported file system is the one that a container of the image has: an opaque whiteout hides what lower layers have in its folder (OCI image specification,
-# layer, "Opaque Whiteout"), and `tar -x` unpacks it. The order of hard links was not thought of.
+# layer, "Opaque Whiteout"), and `tar -x` unpacks it. No guess was written down about hard links.
 # Seen: conf/old of the first layer is in the export beside conf/new of the second, which replaced the whole folder. A plain whiteout works. A hard link of the second layer to a file of the first comes
 # before that file: "Cannot hard link to 'file': No such file or directory", exit code 2 of tar.
 # Needs Go, the Go module proxy, GNU tar and Python 3. Exit 0 while the behaviour is as described, 1 otherwise.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# debconf 1.5.82 (Debian 12): `debconf-set-selections` does not take what `debconf-get-selections` writes of an answer with `\n` in it, and of a file with two answers it makes one where the first ends in a backslash.
+# debconf 1.5.82 (Debian 12): `debconf-set-selections` refuses what `debconf-get-selections` writes of an answer with `\n` in it; after an answer that ends in a backslash, it takes the next line as part of that answer.
 #
 # Guess before it was run: `debconf-get-selections | debconf-set-selections` gives another host the same answers; a backslash, `#` and blanks in an answer stay, and so does
 # one of several lines. No guess was written down about the line after an answer that ends in a backslash.

@@ -1,9 +1,9 @@
 #!/bin/bash
-# fdt 0.3.3 (PyPI): of a device tree source it writes other texts than dtc: `"a;b"` becomes `ab`, `say \"hi\"` loses its quotes, and a list of numbers after a text becomes text.
+# fdt 0.3.3 (PyPI): from a device tree source it writes other texts than dtc: `"a;b"` becomes `ab`, `say \"hi\"` loses its quotes, and a list of numbers after a text becomes text.
 #
 # Guess before it was run: `parse_dts` and `to_dtb` make of a source the tree that dtc makes of it.
 # Seen: semicolons in texts are dropped, escapes stay as two characters and quotes are taken away, `"text", <1 2>` is the texts "text" and "<1 2>", and `//` in a text ends its line, so that it grows
-# by the next property, which is gone. No error, no warning: a driver that looks for a name, or kernel arguments in `bootargs`, gets another one. A text of a dtb is read right.
+# by the next property, which is gone. No error, no warning: a driver that looks for a name, or kernel arguments in `bootargs`, gets another one. Texts of a dtb are read as they are.
 # Needs Python 3.10 or newer, PyPI, dpkg and an apt source of Debian 12. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 VERSION=0.3.3

@@ -48,6 +48,6 @@ func main() {
 GO
 go mod init reads > made 2>&1
 go get "github.com/influxdata/line-protocol/v2@$GO" > made 2>&1 || { cat made; exit 1; }
-nice go build -p 1 -o reads .
+go build -o reads .
 echo "npm $NPM: $node, read as $(./reads "$node"); PyPI $PYPI: $python, read as $(./reads "$python")"
 [ "$node" = 'press,path=C:\,zone=7 count=1i 1' ] && [ "$(./reads "$node")" = 'path=[C:,zone] error' ] && [ "$(./reads "$python")" = 'path=[C: ] zone=[7] ' ]

@@ -1,10 +1,10 @@
 #!/bin/bash
 # kustomize 5.8.1: a strategic merge patch that sets metadata.namespace of an object that has none does nothing, with exit code 0.
 #
-# Expected (by the proposal to use such a patch; not written down before it was run): the namespace is a field like any other, so a merge patch sets it as a JSON 6902
+# Expected, and not written down before it was run: the namespace is a field like any other, so a merge patch sets it as a JSON 6902
 # patch does.
-# Seen: other fields of the same patch arrive, the namespace does not; a JSON 6902 patch sets it. A patch that "moves" an object leaves it in whatever namespace the
-# apply has by default, without a word. It matters beside numbers beyond 2^53, which a JSON 6902 patch rounds: there is no patch that sets a namespace and keeps them.
+# Seen: other fields of the same patch arrive, the namespace does not; a JSON 6902 patch sets it. A patch that should move an object leaves it in the default namespace of
+# the apply, without a warning. It matters beside numbers beyond 2^53, which a JSON 6902 patch rounds: there is no patch that sets a namespace and keeps them.
 # Needs Go and the Go module proxy. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 VERSION=v5.8.1

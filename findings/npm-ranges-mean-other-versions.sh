@@ -1,7 +1,7 @@
 #!/bin/bash
-# NpmSpec of semantic-version 2.10.0 (PyPI) and node-semver 2.2.0 (crates.io) read ranges of npm otherwise than npm's semver 7.8.6: `<2.0.0-0` has 2.0.0-rc.1, `<=1` has no 1.1.0.
+# NpmSpec of semantic-version 2.10.0 (PyPI) and node-semver 2.2.0 (crates.io) read ranges of npm otherwise than npm's semver 7.8.6: `<2.0.0-0` contains 2.0.0-rc.1, `<=1` does not contain 1.1.0.
 #
-# Guess before it was run: libraries that name npm's ranges give the same answer as npm's own for ranges and versions that both accept: `<2.0.0-0`, which is written to exclude prereleases of 2.0.0, and parts.
+# Guess before it was run: libraries that name npm's ranges give the same answer as npm's own for ranges and versions that both accept: `<2.0.0-0`, which is written to exclude prereleases of 2.0.0, and versions with parts left out.
 # Seen: NpmSpec finds 2.0.0-rc.1 in `<2.0.0-0`, 1.2.3 in `1.2.3-alpha`, and no 1.2.3-alpha in `>=1.2.3-alpha <2.0.0-0`. The crate finds 1.1.0 in `1` and in `<1.2`, and not in `<=1`; `<2 >1` has every version
 # there and none in npm. No error in either. Ranges without prereleases and build metadata are right in Python. node-semver 0.9.1 of PyPI answered as npm for all of 6,329 pairs.
 # Needs Node.js 20 or newer, npm, Python 3 with venv, PyPI, Rust and crates.io. Exit 0 while the behaviour is as described, 1 otherwise.

@@ -2,7 +2,7 @@
 # kubernetes 37.0.2 (PyPI): a Lease whose time has no microseconds is written in a form that Kubernetes (apimachinery 0.37.2) refuses: one of a million renewals fails.
 #
 # Guess before it was run: the API reads what its official client writes for each `datetime` in UTC, whatever its microseconds are; RFC 3339 allows a time without a fraction.
-# That MicroTime refuses one in such a form was seen in another hunt before; what the client writes was not.
+# That MicroTime refuses a time without a fraction was known before; what the client writes was not.
 # Seen: `renew_time` of 19:00:00.000001 is "2026-11-30T19:00:00.000001+00:00", and of 19:00:00.000000 it is "2026-11-30T19:00:00+00:00". MicroTime in Go takes the first; of the second it says
 # 'cannot parse "+00:00" as ".000000"'. A time that a program cuts to whole seconds always fails; `datetime.now(timezone.utc)` does so once in a while.
 # Needs Python 3 with venv, PyPI, Go and the Go module proxy. Exit 0 while the behaviour is as described, 1 otherwise.

@@ -3,7 +3,7 @@
 #
 # Guess before it was run: what was asked for by name and is not in the repository ends non-zero, for `restore`, `ls` and `forget`.
 # Seen: with a slip in the path `restore` makes an empty folder and ends with 0; so do `ls` of such a path and `forget` of such an ID, with a line "Ignoring". `dump` ends with 2. The check of a script or
-# of a service's exit code sees a restore that worked. `backup` of two folders of which one is not there saves the other and ends with 0, too; for that no guess was written down. 0.18.0 of
+# of a service's exit code sees a restore that worked. `backup` of two folders of which one is missing saves the other and ends with 0, too; no guess was written down about that. 0.18.0 of
 # Debian 13 does the same, with 1 for `dump` and a line "Restored 0 files/dirs".
 # Needs dpkg and an apt source of Debian 12. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Supervisor 4.3.0 (PyPI): a program that two included files have is made of both, key by key, without a word.
+# Supervisor 4.3.0 (PyPI): where two included files define one program, their keys are merged, without a warning.
 #
 # Guess before it was run: a second file with `[program:press]` is refused as a duplicate, or replaces the first one whole.
-# Seen: the command and the environment are those of the file whose name comes last, and the folder of the first counts as well: the program starts in a folder of which its own file knows nothing. Log and
+# Seen: the command and the environment are those of the file whose name comes last, and the folder is that of the first: the program starts in a folder that the file with its command does not name. Log and
 # exit code say nothing. So a copy that a person left in conf.d (`press-old.conf`), or a package of another name with the same program, changes it in part.
 # Needs Python 3.10 or newer and PyPI. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu

@@ -1,7 +1,7 @@
 #!/bin/bash
-# cpio of u-root 0.14.0 (Go): of files that are hard links of each other in an archive of the format newc, all but the last are extracted empty, with exit code 0.
+# cpio of u-root 0.14.0 (Go): where files of a newc archive are hard links of each other, all but the last are extracted empty, with exit code 0.
 #
-# Guess before it was run: what GNU cpio wrote each reader extracts with the same content, hard links too, as BusyBox, bsdcpio and the kernel's initramfs do: the data of linked files is stored
+# Guess before it was run: each reader extracts what GNU cpio wrote with the same content, hard links too, as BusyBox, bsdcpio and the kernel's initramfs do: the data of linked files is stored
 # once, with the last name.
 # Seen: of a, b and c with one content, a and b have 0 bytes and are no links of c. No message. An initramfs or a bundle of firmware with linked programs (BusyBox, kmod, Git) loses them when u-root's tool
 # or package unpacks it and packs it again.
@@ -14,7 +14,7 @@ cd "$work"
 chmod 777 .
 apt-get -qq download cpio busybox
 for deb in *.deb; do dpkg-deb -x "$deb" root; done
-GOBIN=$work/bin nice go install -p 1 "github.com/u-root/u-root/cmds/core/cpio@$VERSION" 2> build || { cat build; exit 1; }
+GOBIN=$work/bin go install "github.com/u-root/u-root/cmds/core/cpio@$VERSION" 2> build || { cat build; exit 1; }
 mkdir from gnu busybox u-root
 echo text > from/a
 ln from/a from/b
