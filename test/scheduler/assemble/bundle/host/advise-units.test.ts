@@ -45,7 +45,11 @@ describe('a file of the package that a service reads at its start and that does 
     ],
     ['a program, or what it is called with', [START], '/opt/serve.py'],
     ['a program with prefixes', ['ExecStart=-!!/opt/serve.py --now'], '/opt/serve.py'],
-    ['a file of a one-shot that stays active', ['Type=oneshot', 'RemainAfterExit=yes', START], '/opt/serve.py'],
+    [
+      'a file of a one-shot that stays active',
+      ['Type=oneshot', 'RemainAfterExit=yes', START],
+      '/opt/serve.py',
+    ],
   ])('may be %s', async (_what, lines, path) => {
     expect(await advice(lines)).toEqual([expect.stringContaining(` reads ${path} at its start`)]);
   });
