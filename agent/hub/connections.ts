@@ -1,5 +1,6 @@
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { defined } from '#bundles/defined';
+import { endingWith } from '#bundles/transport/registry/http/ending-with';
 import type { HubTrust } from './hub-trust.ts';
 
 export type HubConnections = Dispatcher;
@@ -19,8 +20,6 @@ export const openConnections = (
   lifetime: AbortSignal,
 ): HubConnections => {
   const tls = defined({
-    // Ends a connection that is still being made, which undici leaves to its timeout.
-    signal: lifetime,
     minVersion: 'TLSv1.3' as const,
     timeout: Math.min(CONNECT_MS, patience),
     // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable it.
@@ -30,7 +29,7 @@ export const openConnections = (
     key: credential?.key,
   });
   const settings = {
-    connect: tls,
+    connect: endingWith(lifetime, buildConnector({ allowH2: false, ...tls })),
     headersTimeout: patience,
     bodyTimeout: patience,
     connections: 2,

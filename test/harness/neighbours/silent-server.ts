@@ -2,7 +2,12 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 /** A server that takes connections and never answers, as behind a firewall that drops. */
 export const startSilentServer = async (): Promise<
-  AsyncDisposable & { readonly host: string; readonly isLeft: () => boolean }
+  AsyncDisposable & {
+    readonly host: string;
+    readonly isLeft: () => boolean;
+    /** Closes the connections that it has. */
+    readonly hangUp: () => void;
+  }
 > => {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -11,11 +16,15 @@ export const startSilentServer = async (): Promise<
     socket.resume().on('close', () => sockets.delete(socket));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const hangUp = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
   return {
     host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     isLeft: () => sockets.size === 0,
+    hangUp,
     [Symbol.asyncDispose]: async () => {
-      for (const socket of sockets) socket.destroy();
+      hangUp();
       await new Promise((resolve) => server.close(resolve));
     },
   };

@@ -1,8 +1,8 @@
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
-import { defined } from '../../../defined.ts';
 import { FleetError } from '../../../errors.ts';
 import type { RegistryOptions } from '../registry.ts';
+import { endingWith } from './ending-with.ts';
 import { Agent, EnvHttpProxyAgent, newConnector, Pool } from './undici.ts';
 
 /** Milliseconds without data after which a connection counts as hung. An active transfer has no limit. */
@@ -23,28 +23,27 @@ const MAX_CONNECTIONS = 32;
 export const openConnections = (options: RegistryOptions, lifetime?: AbortSignal): Dispatcher => {
   const { connect, headers, body, idle } = { ...STALL_TIMEOUTS, ...options.patience };
   let secureContext: SecureContext | undefined;
-  const tls = (): buildConnector.BuildOptions =>
-    defined({
-      // Ends a connection that is still being made, which undici leaves to its timeout.
-      signal: lifetime,
-      secureContext: (secureContext ??= trustedAuthorities(options.ca)),
-      // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable it.
-      rejectUnauthorized: true,
-      timeout: connect,
-    });
+  const tls = (): buildConnector.BuildOptions => ({
+    secureContext: (secureContext ??= trustedAuthorities(options.ca)),
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable it.
+    rejectUnauthorized: true,
+    timeout: connect,
+  });
   const timeouts = { headersTimeout: headers, bodyTimeout: body, keepAliveTimeout: idle };
   const pool = { ...timeouts, allowH2: false, connections: MAX_CONNECTIONS };
   const proxies = proxiesOf(options.env);
-  if (!proxies) return new Agent({ ...pool, connect: connectorWith(options.ca, connect, tls) });
+  if (!proxies)
+    return new Agent({ ...pool, connect: endingWith(lifetime, connectorWith(options.ca, connect, tls)) });
   return new EnvHttpProxyAgent({
     ...pool,
     ...proxies,
-    connect: tls(),
+    connect: endingWith(lifetime, newConnector({ allowH2: false, ...tls() })),
     requestTls: tls(),
     proxyTls: tls(),
     // Tunnels plain HTTP as well, because a forwarding proxy could read and change it.
     proxyTunnel: true,
-    clientFactory: (origin: URL, settings: object) => new Pool(origin, { ...settings, ...timeouts }),
+    clientFactory: (origin: URL, settings: { readonly connect: buildConnector.connector }) =>
+      new Pool(origin, { ...timeouts, connect: endingWith(lifetime, settings.connect) }),
   });
 };
 
