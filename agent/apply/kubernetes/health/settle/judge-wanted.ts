@@ -48,14 +48,18 @@ export const judgeWanted = (
   changedTo?: string,
 ): Verdict => {
   if (!live) return judgeMissing(wanted, context);
-  const { apiVersion, kind, statusIsField = false, policy } = wanted;
-  const custom = context.customHealth?.(policy.health);
-  const maySuspend = fieldOf(wanted.object, 'spec', 'suspend') === true;
-  const verdict = judge({ ...live, apiVersion, kind }, { ...context, statusIsField, custom, maySuspend });
+  const verdict = judgeAs(wanted, live, context);
   if (verdict.status !== 'Current' || settled) return verdict;
   if (mayBeOutdated(wanted, live, changedTo))
     return inProgress('its status may be that from before the change');
   return verdict.proven ? verdict : inProgress('its status says nothing yet');
+};
+
+const judgeAs = (wanted: WantedObject, live: LiveObject, context: WantedContext): Verdict => {
+  const { apiVersion, kind, statusIsField = false, policy } = wanted;
+  const custom = context.customHealth?.(policy.health);
+  const maySuspend = fieldOf(wanted.object, 'spec', 'suspend') === true;
+  return judge({ ...live, apiVersion, kind }, { ...context, statusIsField, custom, maySuspend });
 };
 
 /**
@@ -67,8 +71,7 @@ const judgeMissing = (wanted: WantedObject, context: WantedContext): Verdict => 
   if (!removesItself(wanted)) return failed('it is not there any more');
   if (!last) return current('it completed and was removed since');
   const { deletionTimestamp: _, ...metadata } = last.metadata;
-  const { apiVersion, kind } = wanted;
-  const ended = judge({ ...last, apiVersion, kind, metadata }, context);
+  const ended = judgeAs(wanted, { ...last, metadata }, context);
   if (ended.status === 'Current') return current('it completed and was removed since');
   return failed(
     ended.status === 'Failed' ? ended.message : `it was removed before it was complete: ${ended.message}`,

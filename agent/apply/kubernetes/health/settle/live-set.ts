@@ -10,7 +10,7 @@ const RETRY_MS = 4000;
 export type LiveSet = {
   /** Keyed by 'namespace/name'; undefined until the first list. */
   readonly objects: () => ReadonlyMap<string, LiveObject> | undefined;
-  /** The last state of an object whose deletion was watched. */
+  /** The last state of an object whose deletion was watched, and which is not there again. */
   readonly last: (place: string) => LiveObject | undefined;
   /** The error since which the known objects may be outdated. */
   readonly lost: () => FleetError | undefined;
@@ -35,6 +35,7 @@ export const keepLiveSet = (
   const gone = new Map<string, LiveObject>();
   const put = (into: Map<string, LiveObject>, object: LiveObject) => {
     const kept = keep(object);
+    gone.delete(placeOf(object));
     if (kept) into.set(placeOf(object), kept);
     else into.delete(placeOf(object));
   };

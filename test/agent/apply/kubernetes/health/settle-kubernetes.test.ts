@@ -380,6 +380,18 @@ describe('settleKubernetes', () => {
     },
   );
 
+  it('fails a Job that others suspended and that was deleted before it ran', async () => {
+    const spec = { ttlSecondsAfterFinished: 0 };
+    const suspended = job({ conditions: [condition('Suspended', 'True')] }, { ...spec, suspend: true });
+    const { checks } = await settled([wantedOf(job({}, spec))], ({ api, clock }) => {
+      api.put(suspended);
+      clock.at(4000, () => api.drop(suspended));
+    });
+    expect(failedOf(checks)).toEqual([
+      'Job web/order-api: it was removed before it was complete: it is suspended, and not by its package',
+    ]);
+  });
+
   it('does not wait for a claim that WaitForFirstConsumer leaves pending', async () => {
     const claim = live('v1', 'PersistentVolumeClaim', {
       spec: { storageClassName: 'local' },
