@@ -9,7 +9,8 @@ import type { Repository } from './registry.ts';
 const ATTEMPTS = 5;
 
 /**
- * Writes a tag that others write as well. Registries have no compare-and-set, so it is read again after it is written.
+ * Writes a tag that others write as well. Registries have no compare-and-set, so it is read again after it is written. An entry is still lost
+ * if another publisher read the tag before this one wrote it, and writes it after this one has read it again; publishing again adds it.
  * @param merge what the tag must name in addition to what it names now; undefined if nothing is missing @throws FleetError BUSY, REGISTRY_*
  */
 export const writeShared = async (
