@@ -10,9 +10,9 @@ import { suggestFlag } from './suggest-flag.ts';
 import { paint } from './paint.ts';
 
 /**
- * How long a connection to one address of a name may take to be made while there is another address. Node gives up after 250 ms, less
- * than the way by a satellite and back takes, and then a name with an address that leads nowhere is never reached. Three fit into the ten
- * seconds that clients wait for a connection; within each, TCP repeats a lost packet once.
+ * Milliseconds for a connection to one address of a name that has further addresses. Node's default of 250 ms is shorter than a round trip
+ * by satellite, so that a name with one unreachable address is never reached. Clients wait ten seconds for a connection, which is enough for
+ * three addresses; within each attempt TCP repeats a lost packet once.
  */
 const CONNECT_ATTEMPT_MS = 2500;
 

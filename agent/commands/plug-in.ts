@@ -219,7 +219,7 @@ const isGone = (device: string): Promise<boolean> =>
     (error: unknown) => isFleetError(error, 'MEDIUM_MISSING'),
   );
 
-/** Where the device is mounted, by whomever; one that is gone, only by the agent. */
+/** Mount points of the device. For a device that was unplugged, only the mount point of the agent. */
 const placesOf = async (device: string): Promise<readonly string[]> => {
   const number = await readDeviceFacts(device).then(
     (facts) => facts.number,

@@ -1,10 +1,10 @@
-import { cutText } from '#cli/cut-text';
 import { defined } from '#bundles/defined';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { HubError } from '#bundles/formats/events/hub-api';
 import { headerIn } from '#bundles/header-in';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { retryAfter } from '#bundles/retry';
+import { cutText } from '#cli/cut-text';
 
 const MAX_WAIT_MS = 3_600_000;
 

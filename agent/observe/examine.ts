@@ -104,7 +104,7 @@ const disk = async ({ freeBytes }: Machine, directory: string): Promise<Finding>
   const free = await freeBytes(directory);
   const message =
     free === 0
-      ? `no room in ${directory}: df shows its bytes, df -i its inodes`
+      ? `no space or no inodes left in ${directory} (df, df -i)`
       : `${Math.floor(free / (1 << 20))} MiB free in ${directory}`;
   return { name: 'disk', verdict: free < LITTLE_SPACE ? 'warning' : 'good', message };
 };

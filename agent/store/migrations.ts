@@ -83,7 +83,7 @@ export const MIGRATIONS: readonly string[] = [
 
 /**
  * The oldest schema whose agents can work with a database of the newest one, which goes into the database as `application_id`. A host goes
- * back to an older agent when a system of two slots fails, and nothing could mend an agent that does not start there. A migration raises
- * this number only if an agent without it would lose or refuse what it wrote: it adds tables, and columns with defaults.
+ * back to an older agent when a system of two slots fails, and nothing could mend an agent that does not start there. A migration that only
+ * adds tables, and columns with defaults, leaves this number. One whose content an older agent would lose or refuse raises it.
  */
 export const USABLE_FROM = 8;

@@ -15,7 +15,7 @@ export type State = Disposable & {
   readonly directory: string;
   readonly db: Database.Database;
   readonly blobs: BlobDirectory;
-  /** True if the database was removed or replaced since it was opened: SQLite would go on with a file that has no name any more. */
+  /** True if the database was removed or replaced since it was opened: SQLite continues with the removed file. */
   readonly isMoved: () => boolean;
 };
 
@@ -33,7 +33,7 @@ export const openState = (directory: string, { create = false } = {}): State => 
     createStateDirectory(directory);
     keepDirectoryPrivate(directory);
     keepDatabasePrivate(file);
-    // Before it is opened: of one that is replaced meanwhile the other is noted, and found at the next look.
+    // Read before the database is opened: if it is replaced in between, isMoved notices that.
     const before = fileId(file);
     const db = openDatabase(file);
     const opened = before ?? fileId(file);

@@ -30,7 +30,7 @@ export const unpackedLayer = async (
   const known = before?.key === key ? before.unpacked.deref() : undefined;
   if (known) return known;
   const unpacked = await unpack(state, { bundle: digest, layer }, signal).catch((error: unknown) => {
-    throw isFleetError(error, 'MISSING_BLOB') ? withWayOut(error) : error;
+    throw isFleetError(error, 'MISSING_BLOB') ? withHint(error) : error;
   });
   // Only packages of a Kubernetes bundle share a layer.
   if (kind === 'kubernetes') last.set(state, { key, unpacked: new WeakRef(unpacked) });
@@ -46,11 +46,11 @@ const unpack = async (
   return { bundle: await readBundle(blobs, bundle, signal), files };
 };
 
-const withWayOut = ({ code, message, subject, cause }: FleetError): FleetError =>
+const withHint = ({ code, message, subject, cause }: FleetError): FleetError =>
   new FleetError(code, message, {
     subject,
     cause,
-    hint: 'A registry brings it with the next poll; without one, import the newest medium again, a full one',
+    hint: 'The agent copies it from its registry at the next poll; without a registry, import the newest full medium again',
   });
 
 /**

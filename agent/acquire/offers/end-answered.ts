@@ -1,7 +1,7 @@
-import { cutText } from '#cli/cut-text';
 import { defined } from '#bundles/defined';
 import { LOCAL_VALUE } from '#bundles/formats/events/local-value';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
+import { cutText } from '#cli/cut-text';
 import type { Agent } from '../../store/agent.ts';
 import { deleteLocalValue, idOf, readLocalValues } from '../../store/local-values.ts';
 import { appendEvent } from '../../store/outbox/outbox.ts';

@@ -1,4 +1,3 @@
-import { cutText } from '#cli/cut-text';
 import { defined } from '#bundles/defined';
 import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
@@ -18,6 +17,7 @@ import {
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { canonicalJson, type Json } from '#bundles/json/canonical';
 import { formatTime } from '#bundles/time';
+import { cutText } from '#cli/cut-text';
 import { bundlesInForce } from '../../acquire/offers/bundles-in-force.ts';
 import { type Basis, packagesWith } from '../../acquire/offers/desired-packages.ts';
 import { inputOf, judgeLocal, refusalOf, takersOf } from '../../acquire/offers/local-values.ts';

@@ -1,7 +1,7 @@
-import { cutText } from '#cli/cut-text';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { isStartFailure, runProcess } from '#bundles/run-process';
 import { withoutSecrets } from '#bundles/without-secrets';
+import { cutText } from '#cli/cut-text';
 
 export type CtrOptions = {
   readonly signal: AbortSignal;

@@ -1,4 +1,3 @@
-import { cutText } from '#cli/cut-text';
 import { constants } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,6 +7,7 @@ import { openRegularFile } from '#bundles/formats/archive/open-regular-file';
 import { type BlobDirectory, openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { isRecord } from '#bundles/is-record';
 import { parseStrictJson } from '#bundles/json/strict-json';
+import { cutText } from '#cli/cut-text';
 
 /**
  * The folder between the agent, which may not reach the nodes, and the image loader of each node, which reaches nothing but its containerd. Every

@@ -71,10 +71,10 @@ export const registryProvider = (registry: Registry): ImageProvider => {
   };
 
   async function locate(digest: Digest, signal?: AbortSignal): Promise<string | undefined> {
-    // Each time anew: a registry collects what nothing in it names.
+    // Asked each time, because the garbage collection of a registry removes blobs that no manifest names.
     const before = foundIn.get(digest);
     const paths = [...known].toSorted(compareBytes);
-    for (const path of before === undefined ? paths : [before, ...paths]) {
+    for (const path of new Set(before === undefined ? paths : [before, ...paths])) {
       signal?.throwIfAborted();
       if ((await registry.repository(path).blobs.size(digest)) === undefined) continue;
       foundIn.set(digest, path);

@@ -62,7 +62,7 @@ describe('apply (once)', () => {
     await writeFile(join(world.folder, 'machine/live/opt/app'), 'changed');
     const lost = await once(world, server.address);
     expect(formatLines(showOnce(lost), undefined).join('\n')).toMatch(
-      /MISSING_BLOB: .* is not in the store \(A registry brings it with the next poll; without one, import the newest medium again, a full one\)/,
+      /MISSING_BLOB: .* is not in the store \(The agent copies it from its registry at the next poll; without a registry, import the newest full medium again\)/,
     );
     await once(world, server.address);
     expect(liveFiles(join(world.folder, 'machine'))).toEqual({ '/opt/app': 'one' });

@@ -14,7 +14,7 @@ const replace = async (directory: string): Promise<void> => {
   await cp(`${directory}-before`, directory, { recursive: true });
 };
 
-describe('a daemon whose state directory goes after it was opened', () => {
+describe('a daemon whose state directory is lost after it was opened', () => {
   let world: World;
   let directory: string;
   beforeEach(async () => {
@@ -36,9 +36,9 @@ describe('a daemon whose state directory goes after it was opened', () => {
     );
 
   it.each([
-    ['is removed', (path: string) => rm(path, { recursive: true })],
-    ['is replaced', replace],
-  ])('before the first look ends with it: it %s', async (_what, lose) => {
+    ['removed', (path: string) => rm(path, { recursive: true })],
+    ['replaced', replace],
+  ])('ends at its first look if the directory was %s', async (_what, lose) => {
     await lose(directory);
     await using daemon = daemonOf();
     const look = daemon.look({ mayBegin: true, news: new AbortController().signal });
@@ -47,7 +47,7 @@ describe('a daemon whose state directory goes after it was opened', () => {
     expect(existsSync(join(directory, 'lock.db'))).toBe(false);
   });
 
-  it('asks neither hub nor registry in its name', async () => {
+  it('asks neither hub nor registry', async () => {
     await using daemon = daemonOf();
     await replace(directory);
     await expect(daemon.hub?.visit({ present: true })).rejects.toMatchObject({ name: 'AbortError' });

@@ -12,8 +12,8 @@ export type Metadata = { readonly mode: number; readonly owner: Ids | null };
 const READ_OR_WRITE = 0o066;
 
 /**
- * Sets owner and mode of an open file or directory. FAT, exFAT and network shares take a mode in silence and keep that of the mount.
- * Returns the mode that the entry has then.
+ * Sets owner and mode of an open file or directory. FAT, exFAT and network shares accept any mode and keep that of the mount, without an
+ * error. Returns the mode that the entry has then.
  * @throws FleetError PERMISSION, APPLY_FAILED if the owner is not kept, or more users can read or write the entry than the mode says
  */
 export const setMetadata = async (file: FileHandle, metadata: Metadata, path: string): Promise<number> => {
@@ -26,7 +26,7 @@ export const setMetadata = async (file: FileHandle, metadata: Metadata, path: st
   return stats.mode & 0o7777;
 };
 
-/** As setMetadata would, for a new file that has no content yet and the mode 0600. @throws FleetError APPLY_FAILED */
+/** Makes the checks of setMetadata on a new file of mode 0600, before it has any content. @throws FleetError APPLY_FAILED */
 export const refuseUnkept = async (
   file: FileHandle,
   { mode, owner }: Metadata,

@@ -1,6 +1,6 @@
-import { cutText } from '#cli/cut-text';
 import { FleetError } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
+import { cutText } from '#cli/cut-text';
 import { stopIfAborted } from '../host-error.ts';
 import { COMMAND_ENV, type CommandResult, type HostTargetOptions } from '../host-options.ts';
 

@@ -1,6 +1,6 @@
-import { cutText } from '#cli/cut-text';
 import { existsSync } from 'node:fs';
 import { defined } from '#bundles/defined';
+import { cutText } from '#cli/cut-text';
 import { MAX_CAUSES, type RebootCause } from '../../../model/machine.ts';
 import { runQuietly } from '../debs/apt.ts';
 import type { Run } from '../host-options.ts';

@@ -165,7 +165,7 @@ const findDisappeared = (before: Dpkg, dpkg: Dpkg, { remove }: DebsRequest): str
 const transact = async ({ apt, request }: Work): Promise<CommandResult> => {
   if (!hasGoal(request)) return { code: 0, stdout: '', stderr: '' };
   if (request.debconf.length > 0) {
-    // Each alone: an answer that ends in a backslash would go on in the next line (findings/debconf-selections-do-not-come-back.sh).
+    // Each alone: an answer that ends in a backslash would continue with the next line (findings/debconf-selections-do-not-come-back.sh).
     const each = 'for answer; do printf "%s\\n" "$answer" | debconf-set-selections || exit; done';
     const answers = ['sh', '-c', each, 'sh', ...request.debconf];
     const answered = await unlocked(apt, answers);

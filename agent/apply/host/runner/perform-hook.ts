@@ -1,6 +1,6 @@
-import { cutText } from '#cli/cut-text';
 import { chmod, copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { cutText } from '#cli/cut-text';
 import { COMMAND_ENV } from '../host-options.ts';
 import { shownOutput } from '../shown-output.ts';
 import type { StepEnd, StepWork } from './step-work.ts';

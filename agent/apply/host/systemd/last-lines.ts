@@ -1,5 +1,5 @@
-import { cutText } from '#cli/cut-text';
 import { FleetError, isFleetError, type Printed } from '#bundles/errors';
+import { cutText } from '#cli/cut-text';
 import type { DesiredPackage } from '../../../model/target.ts';
 import { secretForms, secretTexts } from '../../../secrets/redact.ts';
 import { shownText } from '../../../secrets/shown-text.ts';

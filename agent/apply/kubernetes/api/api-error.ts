@@ -1,5 +1,5 @@
-import { cutText } from '#cli/cut-text';
 import { FleetError } from '#bundles/errors';
+import { cutText } from '#cli/cut-text';
 import { lostVersionIn, RefusalCause } from './refusal.ts';
 import type { Status } from './status.ts';
 import { suggestFix, suggestAfterDenial } from './suggest-fix.ts';

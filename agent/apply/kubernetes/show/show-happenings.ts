@@ -1,5 +1,5 @@
-import { cutText } from '#cli/cut-text';
 import { isFleetError } from '#bundles/errors';
+import { cutText } from '#cli/cut-text';
 import type { Happening } from '../../../model/agent-facts.ts';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 

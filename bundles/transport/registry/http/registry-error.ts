@@ -83,7 +83,7 @@ export const changedAnswer = (
 
 /** Blobs are sent before the manifest that names them, and nothing names them until then. */
 const COLLECTED =
-  'It has removed content that it had a moment ago, as its garbage collection does. Run it again: what is missing is sent again';
+  'The registry removed content that it had a moment ago, as its garbage collection does. Run the command again: it sends what is missing';
 
 const HINTS: Readonly<Partial<Record<number, string>>> = {
   401: 'Log in with docker or podman, or name the auth file',

@@ -57,7 +57,7 @@ describe.concurrent('a registry that fails temporarily', () => {
       .pushManifest('release', { mediaType: 'x/y', bytes: Buffer.from(MANIFEST) });
     await expect(pushed).rejects.toMatchObject({
       code: 'REGISTRY_REFUSED',
-      hint: expect.stringContaining('what is missing is sent again'),
+      hint: expect.stringContaining('it sends what is missing'),
     });
     expect(server.seen).toHaveLength(1);
   });
