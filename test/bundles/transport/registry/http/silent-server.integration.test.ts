@@ -20,7 +20,11 @@ it('a connection that has ended is not kept for as long as its client lives', as
   await using server = await startSilentServer();
   const lifetime = new AbortController();
   const connections = openConnections({ plainHttp: [], env: {} }, lifetime.signal);
-  const asked = receive(connections, { origin: `https://${server.host}`, path: '/v2/', method: 'GET' }, undefined);
+  const asked = receive(
+    connections,
+    { origin: `https://${server.host}`, path: '/v2/', method: 'GET' },
+    undefined,
+  );
   await expect.poll(server.isLeft).toBe(false);
   expect(getEventListeners(lifetime.signal, 'abort')).not.toEqual([]);
   server.hangUp();
