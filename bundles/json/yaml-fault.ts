@@ -11,6 +11,10 @@ export const yamlFault = (message: string): string => {
   const said = line
     .replace(QUOTING, '$1')
     .replace(/^(verbatim tags aren't resolved), so .*$/i, '$1')
-    .replace(/^the .* tag has no suffix$/i, 'a tag has no suffix');
+    .replace(/^the .* tag has no suffix$/i, 'a tag has no suffix')
+    .replace(
+      /^source contains multiple documents.*$/i,
+      'a second document begins here, where only one is read',
+    );
   return said.slice(0, 1).toLowerCase() + said.slice(1);
 };

@@ -9,7 +9,6 @@ import {
   type Node,
   type Pair,
   parseAllDocuments,
-  parseDocument,
   type Scalar,
   visit,
 } from 'yaml';
@@ -52,8 +51,7 @@ export type Kustomization = {
  */
 export const readKustomization = (file: string, shown: string, bytes: Buffer): Kustomization => {
   const lines = new LineCounter();
-  const document = parseDocument(textIn(shown, bytes), { prettyErrors: false, lineCounter: lines });
-  refuseMistakes(document, { file: shown });
+  const document = firstDocument(textIn(shown, bytes), shown, lines);
   const { contents } = document;
   if (!isMap(contents))
     throw new FleetError('OBJECT_INVALID', 'this is not a kustomization', { at: { file: shown } });
@@ -81,6 +79,23 @@ export const readKustomization = (file: string, shown: string, bytes: Buffer): K
     settings: settings.filter(({ text }) => !holdsObject(text)).map(({ text }) => text),
     listing: pairs.every(({ name }) => LISTING_FIELDS.has(name)),
   };
+};
+
+/** Kustomize reads the first document alone, and is silent about the others (5.8.1). */
+const firstDocument = (text: string, file: string, lineCounter: LineCounter): Document.Parsed => {
+  const documents: readonly Document.Parsed[] = [
+    ...parseAllDocuments(text, { prettyErrors: false, lineCounter }),
+  ];
+  for (const document of documents) refuseMistakes(document, { file });
+  const [first, ...others] = documents;
+  if (!first) throw new FleetError('OBJECT_INVALID', 'this kustomization is empty', { at: { file } });
+  const second = others.find(({ contents }) => !isScalar(contents) || contents.value !== null);
+  if (second)
+    throw new FleetError('OBJECT_INVALID', 'this kustomization has a second YAML document', {
+      at: placeIn(file, lineCounter, second.contents),
+      hint: 'Kustomize reads the first document alone: merge the two, or move the second into a file of its own',
+    });
+  return first;
 };
 
 /**

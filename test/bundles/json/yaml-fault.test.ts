@@ -37,3 +37,8 @@ it('yamlFault returns text for the end of a sentence, without position', () => {
   const [error] = parseDocument('a: "b', { prettyErrors: true }).errors;
   expect(yamlFault(error?.message ?? '')).toBe('missing closing "quote');
 });
+
+it('yamlFault names no function of the parser to who wrote a second document', () => {
+  const [error] = parseDocument('a: 1\n---\nb: 2\n').errors;
+  expect(yamlFault(error?.message ?? '')).toBe('a second document begins here, where only one is read');
+});

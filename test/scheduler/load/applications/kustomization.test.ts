@@ -30,6 +30,16 @@ describe('a kustomization', () => {
     expect(read('apiVersion: kustomize.config.k8s.io/v1beta1\nresources: [a.yaml]\n').listing).toBe(true);
   });
 
+  it('with a second document is refused at its line, because Kustomize would leave it out in silence', () => {
+    expect(refusal(() => read('resources: [a.yaml]\n---\nresources: [b.yaml]\n'))).toMatchObject({
+      code: 'OBJECT_INVALID',
+      at: { file: 'k/kustomization.yaml', line: 3, column: 1 },
+    });
+    for (const end of ['---\n', '...\n', '---\n# end\n'])
+      expect(read(`---\nresources: [a.yaml]\n${end}`).entries).toEqual(['a.yaml']);
+    expect(told(() => read('# nothing\n'))).toContain('OBJECT_INVALID');
+  });
+
   it.each([
     'https://example.com/a.yaml',
     'http://example.com/a.yaml',
