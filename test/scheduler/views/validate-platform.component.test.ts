@@ -215,7 +215,7 @@ test('a tab in the indentation is one problem', async () => {
     'platform/base/tab.yaml': ours('Config', 'tab', 'spec:\n  values:\n\tA: b\n'),
   });
   expect(found.problems).toEqual([
-    'platform/base/tab.yaml:7:1: YAML_SYNTAX: this is not YAML: tabs are not allowed as indentation',
+    'platform/base/tab.yaml:7:1: YAML_SYNTAX: this is not YAML: the line is indented with a tab. Indent with spaces: YAML takes no tabs there.',
   ]);
 });
 
