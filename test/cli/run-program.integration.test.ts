@@ -184,7 +184,7 @@ it('a result that cannot be written is one message, with the exit code of a full
     exitCode: 6,
     stderr:
       'greeting\nfleet-fixture: DISK_FULL: writing to standard output: ENOSPC: no space left on device, write. ' +
-      'Free some space and run it again; nothing was lost.\n',
+      'Free some space (df), or inodes (df -i), and run it again; nothing was lost.\n',
   });
 });
 

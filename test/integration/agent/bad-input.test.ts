@@ -113,7 +113,7 @@ describe('validate with a bad input file', { timeout: 60_000 }, () => {
       config('    A: 1\n    A: 2\n'),
       /bad.yaml:8:5: YAML_SYNTAX: the key A is there twice in one mapping/,
     ],
-    ['a tab', base('metadata:\n\tname: x\n'), /bad.yaml:2:1: YAML_SYNTAX: .*tabs are not allowed/],
+    ['a tab', base('metadata:\n\tname: x\n'), /bad.yaml:2:1: YAML_SYNTAX: .*the line is indented with a tab/],
     [
       'a schema that points to the network',
       base(ours('ConfigSchema', 's', 'spec:\n  schema: {$ref: "https://example.com/s.json"}\n')),

@@ -86,7 +86,7 @@ const rows: readonly Row[] = [
     exit: 3,
     code: 'YAML_SYNTAX',
     place: 'platform/base/tab.yaml:2:1',
-    says: 'tabs are not allowed as indentation',
+    says: 'the line is indented with a tab',
     others: 0,
   },
   {
@@ -419,7 +419,7 @@ describe.skipIf(!asRoot)(`a disk of a few kilobytes${asRoot ? '' : `${SKIPPED}ne
       const build = [...INPUTS, '--layout', 'disk/releases'];
       const told = await here.runKept(...build);
       expect(told.stderr).toMatch(
-        /DISK_FULL: writing to \S+releases: ENOSPC.* Free some space and run it again/,
+        /DISK_FULL: writing to \S+releases: ENOSPC.* Free some space \(df\), or inodes \(df -i\), and run it again/,
       );
       expect(told.code).toBe(6);
       expect(await rests(disk)).toEqual([]);
