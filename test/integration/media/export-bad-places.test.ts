@@ -145,7 +145,9 @@ const fullSticks = (): void => {
           const outcome = await create(form, to);
           if (outcome.code !== 0) {
             failed += 1;
-            expect(saidOf(outcome)).toMatch(/DISK_FULL: .*no space left.*Free some space .* and run it again/);
+            expect(saidOf(outcome)).toMatch(
+              /DISK_FULL: .*no space left.*Free some space .* and run it again/,
+            );
           }
           expect([1, 2]).toContain(await releaseOn(to));
           expect(spawnSync('mount', ['-o', 'remount,nr_inodes=500', at]).status).toBe(0);
