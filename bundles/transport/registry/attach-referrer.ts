@@ -1,12 +1,13 @@
 import { type Descriptor, type ImageIndex, parseManifest } from '../../formats/layout/manifest.ts';
 import { canonicalBytes } from '../../json/canonical.ts';
 import { compareBytes, type Digest, hexOf } from '../../digest.ts';
-import { FleetError } from '../../errors.ts';
+import { FleetError, isFleetError } from '../../errors.ts';
 import { OCI_INDEX } from '../../media-types.ts';
+import { retry, type RetryPolicy } from '../../retry.ts';
 import type { Repository } from './registry.ts';
 
-/** Upper bound on writes of one tag that others write as well. More than one is needed only if another writer replaces it each time. */
-const ATTEMPTS = 5;
+/** Writes of one tag that others write as well. Later ones are needed if another writer replaced it, or the registry answers with what it had before. */
+const WRITES: RetryPolicy = { firstMs: 200, longestMs: 3200, tries: 6, jitter: 'longer' };
 
 /**
  * Writes a tag that others write as well. Registries have no compare-and-set, so it is read again after it is written. An entry is still lost
@@ -21,15 +22,17 @@ export const writeShared = async (
   ) => { readonly mediaType: string; readonly bytes: Uint8Array } | undefined,
   signal: AbortSignal,
 ): Promise<void> => {
-  for (let attempt = 0; ; attempt += 1) {
-    const merged = merge((await target.fetchManifest(tag, signal))?.bytes);
+  const toWrite = async () => merge((await target.fetchManifest(tag, signal))?.bytes);
+  const write = async (): Promise<void> => {
+    const merged = await toWrite();
     if (!merged) return;
-    if (attempt === ATTEMPTS)
+    await target.pushManifest(tag, merged, signal);
+    if (await toWrite())
       throw new FleetError('BUSY', `another publisher keeps writing ${target.name}:${tag}`, {
         hint: 'Run it again when the other one is done',
       });
-    await target.pushManifest(tag, merged, signal);
-  }
+  };
+  await retry(WRITES, write, { isRetryable: (error) => isFleetError(error, 'BUSY'), signal });
 };
 
 /**

@@ -39,3 +39,19 @@ it('attachReferrer loses no referrer when two publishers write the fallback tag 
     texts.map((text) => digestOf(text)).toSorted(),
   );
 });
+
+it('attachReferrer waits for a registry that answers with its old list after a write', async () => {
+  const registry = memoryRegistry();
+  const target = registry.repository('prod/kiosk');
+  let old = 2;
+  const late: typeof target = {
+    ...target,
+    fetchManifest: async (tag, of) => {
+      old -= 1;
+      return old >= 0 ? undefined : await target.fetchManifest(tag, of);
+    },
+  };
+  await attachReferrer(late, SUBJECT, referrer('first'), signal);
+  expect((await target.referrers(SUBJECT)).map(({ digest }) => digest)).toEqual([digestOf('first')]);
+  expect(registry.requests.filter((request) => request.startsWith('PUT'))).toHaveLength(1);
+});
