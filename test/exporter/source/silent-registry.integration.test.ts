@@ -18,8 +18,8 @@ it('a registry that takes the connection and is silent is left at once when the 
     // Requests of reading an offer, most of which have no signal of their own.
     const asked = [
       source.resolve('trust', 'root-1'),
-      source.tags?.('trust'),
-      source.blobs('trust').get?.(`sha256:${'a'.repeat(64)}`, { maxBytes: 100 }),
+      Promise.resolve(source.tags?.('trust')),
+      Promise.resolve(source.blobs('trust').get?.(`sha256:${'a'.repeat(64)}`, { maxBytes: 100 })),
     ];
     setTimeout(() => stop.abort(), 200);
     for (const one of await Promise.allSettled(asked))
