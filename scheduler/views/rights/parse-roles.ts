@@ -1,6 +1,8 @@
 import { parseAllDocuments } from 'yaml';
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
+import { yamlFault } from '#bundles/json/yaml-fault';
 import type { RightsObject } from './rights-objects.ts';
 
 const ROLES: readonly unknown[] = ['Role', 'ClusterRole'];
@@ -12,7 +14,10 @@ const ROLES: readonly unknown[] = ['Role', 'ClusterRole'];
 export const parseRoles = (text: string, file: string): readonly RightsObject[] => {
   const objects = parseAllDocuments(text).flatMap((document) => {
     const [error] = document.errors;
-    if (error) throw new FleetError('YAML_SYNTAX', error.message.split('\n')[0] ?? '', { at: { file } });
+    if (error)
+      throw new FleetError('YAML_SYNTAX', `this is not YAML: ${yamlFault(error.message)}`, {
+        at: defined({ file, line: error.linePos?.[0].line, column: error.linePos?.[0].col }),
+      });
     return objectsOf(document.toJS());
   });
   const roles = objects.filter(isRole);

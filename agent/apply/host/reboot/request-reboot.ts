@@ -1,4 +1,5 @@
 import { FleetError } from '#bundles/errors';
+import { cutText } from '#cli/cut-text';
 import { stopIfAborted } from '../host-error.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import { systemctl } from '../systemd/systemctl.ts';
@@ -28,4 +29,4 @@ export const requestReboot = async (
 };
 
 export const firstLine = (text: string): string =>
-  (text.split('\n').find((line) => line.trim() !== '') ?? 'no reason given').trim().slice(0, 300);
+  cutText((text.split('\n').find((line) => line.trim() !== '') ?? 'no reason given').trim(), 300);

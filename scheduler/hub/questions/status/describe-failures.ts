@@ -1,4 +1,5 @@
 import { plainLine } from '#bundles/errors';
+import { cutText } from '#cli/cut-text';
 import { formatAge } from './format-age.ts';
 import { isFailed } from '../../../model/event-steps.ts';
 import type { Row } from '../state/what-runs-where.ts';
@@ -31,5 +32,5 @@ const linesOf = (output: string): readonly string[] => {
 
 const oneLine = (text: string): string => {
   const plain = plainLine(text);
-  return plain.length > MAX_WIDTH ? `${plain.slice(0, MAX_WIDTH)} ...` : plain;
+  return plain.length > MAX_WIDTH ? `${cutText(plain, MAX_WIDTH)} ...` : plain;
 };

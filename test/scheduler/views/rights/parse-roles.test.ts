@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { parseRoles } from '../../../../scheduler/views/rights/parse-roles.ts';
+import { told } from '../../told.ts';
 
 const role = (name: string): string =>
   `apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: ${name}, namespace: shop}\nrules: []\n`;
@@ -22,5 +23,11 @@ it.each([
 ])('%s is refused with the name of the file, and is no cluster without rights', (_, text) => {
   expect(() => parseRoles(text, 'other.yaml')).toThrow(
     expect.objectContaining({ code: 'FIELD_INVALID', at: { file: 'other.yaml' } }),
+  );
+});
+
+it("parseRoles names the line of what is not YAML, without the parser's quotation", () => {
+  expect(told(() => parseRoles('kind: Role\nmetadata: [\n', 'roles.yaml'))).toMatch(
+    /^roles\.yaml:\d+:\d+: YAML_SYNTAX: this is not YAML: /,
   );
 });
